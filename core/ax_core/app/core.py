@@ -1,0 +1,222 @@
+"""What the namespaces of one AX share: made at once, opened at first use, made anew after a fork."""
+
+from __future__ import annotations
+
+import _thread
+import asyncio
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..clock import Clock, SystemClock, micros
+from ..codec import Codec
+from ..control import Tell
+from ..dispatch import RunScope, Waiters, Wiring
+from ..dispatch.live import Live
+from ..errors import Closed, StoreError
+from ..hooks import Hooks
+from ..model import ToolRow
+from ..owners import owner_id
+from ..registry import Registry, Tool
+from ..scheduler import anything_lost, sweep
+from ..settings import Settings
+from ..store import Database, tools
+from ..store.database import announce, default_url
+from ..threads import Threads
+from .watch import Watch
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+_abandoned: list[Any] = []
+"""A parent's connections in a forked child: never used, and never closed, for closing would drop the parent's locks."""
+
+
+class Core:
+    """The parts, and their life."""
+
+    def __init__(self, url: str | None, engine: Engine | None, settings: Settings, clock: Clock | None) -> None:
+        self.url, self.engine, self.settings = url, engine, settings
+        self.clock: Clock = clock or SystemClock()
+        self.threads = Threads()
+        self.hooks = Hooks(self.threads)
+        self.registry = Registry()
+        self.codec = Codec(cap=settings.result_cap)
+        self.sessions: set[RunScope] = set()
+        self.closed = False
+        self._unpublished: list[tuple[str, Tool[..., Any]]] = []
+        self._wirings: dict[str, Wiring] = {}
+        self._opening = _thread.allocate_lock()
+        self._pid = 0
+        self._watch: Watch | None = None
+        self._db: Database | None = None
+
+    def wiring(self, ns: str) -> Wiring:
+        """The wiring of a namespace; opens the store on first use, which may block.
+
+        Raises:
+            Closed: this AX was closed.
+            StoreError: the store cannot be opened.
+        """
+        wired = self.ready(ns)
+        return wired if wired is not None else self._open(ns)
+
+    async def awiring(self, ns: str) -> Wiring:
+        """:meth:`wiring` without blocking the event loop."""
+        wired = self.ready(ns)
+        if wired is not None:
+            return wired
+        loop = asyncio.get_running_loop()
+        opened: asyncio.Future[Wiring] = loop.create_future()
+
+        def work() -> None:
+            try:
+                made = self._open(ns)
+            except Exception as error:
+                loop.call_soon_threadsafe(_fail, opened, error)
+            else:
+                loop.call_soon_threadsafe(_done, opened, made)
+
+        self.threads.spawn(work)
+        return await opened
+
+    def ready(self, ns: str) -> Wiring | None:
+        """The wiring, if it is open and up to date."""
+        if self.closed:
+            raise Closed("this AX was closed")
+        if self._pid != os.getpid() or self._unpublished:
+            return None
+        return self._wirings.get(ns)
+
+    def publish(self, ns: str, tool: Tool[..., Any]) -> None:
+        """Make a tool known to operators, at the next use of the store."""
+        self._unpublished.append((ns, tool))
+
+    def _open(self, ns: str) -> Wiring:
+        with self._opening:
+            if self._pid != os.getpid():
+                self._start()
+            if ns not in self._wirings:
+                self._wirings[ns] = self._wire(ns)
+            if self._unpublished:
+                self._publish_all()
+            return self._wirings[ns]
+
+    def _start(self) -> None:
+        if self._pid != 0:
+            self._forked()
+        db = Database(
+            self.url or default_url(), clock=self.clock, threads=self.threads, engine=self.engine, announce=announce
+        )
+        db.open()
+        self._db, self._pid = db, os.getpid()
+        self.waiters, self.live = Waiters(), Live()
+        self.owner = owner_id(self.clock.new_id()[-12:])
+        self.tell = Tell(self.hooks, self.waiters.wake)
+        # What dead processes left is classified before the first call, so that none can slip past it.
+        now = self.clock.now()
+        if db.read(anything_lost(now)):
+            db.write(sweep(now, self.owner, self.tell), "recover", True)
+        self._watch = Watch(self)
+        self._watch.start()
+
+    def _forked(self) -> None:
+        if self._db is not None and self._db.path is None:
+            raise StoreError("a store in memory does not survive a fork: give AX a file, or make a new AX in the child")
+        from ..dispatch.aloop import private_loop
+
+        _abandoned.append((self._db, self._watch))
+        private_loop.forget()
+        self.threads = Threads()
+        self.hooks.forked(self.threads)
+        self._wirings.clear()
+        self.sessions.clear()
+
+    def _wire(self, ns: str) -> Wiring:
+        assert self._db is not None
+        return Wiring(
+            ns=ns,
+            owner=self.owner,
+            clock=self.clock,
+            db=self._db,
+            codec=self.codec,
+            hooks=self.hooks,
+            registry=self.registry,
+            threads=self.threads,
+            waiters=self.waiters,
+            live=self.live,
+            tell=self.tell,
+            lease=micros(self.settings.lease),
+            payload_cap=self.settings.payload_cap,
+        )
+
+    def _publish_all(self) -> None:
+        assert self._db is not None
+        pending, self._unpublished = self._unpublished, []
+        now = self.clock.now()
+
+        def op(tx: Any) -> None:
+            import json
+
+            for ns, tool in pending:
+                policy = json.dumps(tool.policy.public(), sort_keys=True)
+                schema = json.dumps(tool.schema, sort_keys=True)
+                tools.publish(tx, ToolRow(ns, tool.name, tool.version, schema, policy, 0, None, now))
+
+        try:
+            self._db.write(op, "control")
+        except BaseException:
+            self._unpublished = pending + self._unpublished
+            raise
+
+    @property
+    def db(self) -> Database:
+        """The open store."""
+        assert self._db is not None
+        return self._db
+
+    def close(self, drain: float = 5.0) -> None:
+        """Stop: wait up to ``drain`` seconds for what runs here, then close the store."""
+        if self.closed:
+            return
+        if self._pid == os.getpid() and self._db is not None:
+            end = self.clock.monotonic() + drain
+            pause = _thread.allocate_lock()
+            pause.acquire()
+            while len(self.live) and self.clock.monotonic() < end:
+                pause.acquire(timeout=0.02)
+            self.closed = True
+            if self._watch is not None:
+                self._watch.stop()
+            self._db.close()
+        self.closed = True
+
+    def swap(self, url: str | None, clock: Clock) -> Callable[[], None]:
+        """For tests: another store and clock in place; returns what puts the old ones back."""
+        before = {
+            name: getattr(self, name)
+            for name in ("url", "engine", "clock", "_wirings", "_pid", "_watch", "_db", "_unpublished", "sessions")
+        } | {name: getattr(self, name, None) for name in ("waiters", "live", "owner", "tell")}
+        self.url, self.engine, self.clock = url, None, clock
+        self._wirings, self._pid, self._watch, self._db, self.sessions = {}, 0, None, None, set()
+        self._unpublished = [(ns, tool) for ns in (before["_wirings"] or {"default": None}) for tool in self.registry]
+
+        def back() -> None:
+            if self._watch is not None:
+                self._watch.stop()
+            if self._db is not None:
+                self._db.close()
+            for name, value in before.items():
+                setattr(self, name, value)
+
+        return back
+
+
+def _done(future: asyncio.Future[Any], value: Any) -> None:
+    if not future.done():
+        future.set_result(value)
+
+
+def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
+    if not future.done():
+        future.set_exception(error)

@@ -1,0 +1,148 @@
+"""``with ax.run(...)``: the block in which calls belong to one intent."""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import Token
+from typing import TYPE_CHECKING, Any
+
+from ..control import cancel_run
+from ..dispatch import RunScope, Wiring, current_run, current_task
+from ..errors import AXError, PolicyError, SessionBusy
+from ..model import Budget, RunRow
+from ..sessions import enter, leave
+from ..sessions.runs import Opening
+from ..states import Reason
+from ..store import Op
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from .core import Core
+
+ON_BUSY = ("refuse", "wait", "supersede")
+LOOK_AGAIN = 0.1
+
+
+class RunBlock:
+    """A run as its block sees it; ``with`` or ``async with``.
+
+    Attributes:
+        id: the run's id, known once entered.
+        session: the session it holds.
+    """
+
+    def __init__(
+        self,
+        core: Core,
+        ns: str,
+        *,
+        session: str | None,
+        intent: str | None,
+        key: str | None,
+        on_busy: str,
+        budget: Budget | None,
+        wait: float | None,
+    ) -> None:
+        if on_busy not in ON_BUSY:
+            raise PolicyError(f"on_busy={on_busy!r} is unknown; one of {', '.join(map(repr, ON_BUSY))}")
+        self._core, self._ns = core, ns
+        self._ask = (session, intent, key, budget or Budget())
+        self._on_busy, self._wait = on_busy, wait
+        self._scope: RunScope | None = None
+        self._token: Token[RunScope | None] | None = None
+        self.id = ""
+        self.session = session
+
+    def __enter__(self) -> RunBlock:
+        wiring = self._core.wiring(self._ns)
+        give_up = self._give_up(wiring)
+        while True:
+            entered = wiring.db.write(self._enter_op(wiring), "control", durable=True)
+            if not isinstance(entered, SessionBusy) or not self._may_wait(entered, wiring, give_up):
+                return self._entered(entered)
+            if self._on_busy == "supersede":
+                wiring.db.write(self._supersede_op(entered, wiring), "control", durable=True)
+            with wiring.waiters.of(f"session:{self.session}") as waiter:
+                waiter.wait(LOOK_AGAIN)
+
+    async def __aenter__(self) -> RunBlock:
+        wiring = await self._core.awiring(self._ns)
+        give_up = self._give_up(wiring)
+        while True:
+            entered = await wiring.db.awrite(self._enter_op(wiring), "control", durable=True)
+            if not isinstance(entered, SessionBusy) or not self._may_wait(entered, wiring, give_up):
+                return self._entered(entered)
+            if self._on_busy == "supersede":
+                await wiring.db.awrite(self._supersede_op(entered, wiring), "control", durable=True)
+            await asyncio.sleep(LOOK_AGAIN)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        wiring, op = self._left(kind)
+        wiring.db.write(op, "control")
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        wiring, op = self._left(kind)
+        await asyncio.shield(wiring.db.awrite(op, "control"))
+
+    def _give_up(self, wiring: Wiring) -> float | None:
+        return None if self._wait is None else wiring.clock.monotonic() + self._wait
+
+    def _may_wait(self, busy: SessionBusy, wiring: Wiring, give_up: float | None) -> bool:
+        if self._on_busy == "refuse":
+            return False
+        return give_up is None or wiring.clock.monotonic() < give_up
+
+    def _enter_op(self, wiring: Wiring) -> Op[RunRow | AXError]:
+        session, intent, key, budget = self._ask
+        outer, inside = current_run.get(), current_task.get()
+        if not self.id:
+            self.id = wiring.clock.new_id()
+        opening = Opening(
+            id=self.id,
+            ns=self._ns,
+            key=key,
+            session=session,
+            intent=intent,
+            budget=budget,
+            parent_run_id=outer.id if outer else None,
+            parent_task_id=inside.task_id if inside else None,
+            token=f"{wiring.owner}/{self.id}" if outer is None else outer.token,
+            lease=wiring.lease,
+        )
+        return lambda tx: enter(tx, opening, wiring.clock.now())
+
+    def _supersede_op(self, busy: SessionBusy, wiring: Wiring) -> Op[Any]:
+        run_id = busy.run_id or ""
+        return lambda tx: cancel_run(
+            tx, self._ns, run_id, wiring.owner, wiring.clock.now(), wiring.tell, Reason.SUPERSEDED, let_go=True
+        )
+
+    def _entered(self, entered: RunRow | AXError) -> RunBlock:
+        if isinstance(entered, AXError):
+            raise entered
+        self.id, self.session = entered.id, entered.session
+        scope = RunScope(entered.id, entered.root_id, entered.ns, entered.session, entered.lock_token or "")
+        self._scope = scope
+        if entered.parent_run_id is None:
+            self._core.sessions.add(scope)
+        self._token = current_run.set(scope)
+        return self
+
+    def _left(self, kind: type[BaseException] | None) -> tuple[Wiring, Op[Any]]:
+        assert self._scope is not None
+        assert self._token is not None
+        current_run.reset(self._token)
+        self._core.sessions.discard(self._scope)
+        scope, wiring = self._scope, self._core.ready(self._ns) or self._core.wiring(self._ns)
+        failed = kind is not None and issubclass(kind, Exception)
+        interrupted = kind is not None and not failed
+        return wiring, lambda tx: leave(
+            tx, scope.id, scope.token, wiring.clock.now(), failed=failed, interrupted=interrupted
+        )
+
+

@@ -1,0 +1,378 @@
+"""Reading the record, and the operator's verbs: each a store operation, offered sync and async."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .. import control, keys, view
+from ..control.confirm import Edited
+from ..dispatch import Call
+from ..dispatch.call import dedupe_key
+from ..errors import InvalidArguments, UnknownTask
+from ..model import AuditEntry, Page, Run, Task, TaskRow, Tree, Verdict
+from ..schema import Invalid
+from ..states import State
+from ..store import Op, Tx, approvals, attempts, audit, queries, runs, tasks, tools
+
+if TYPE_CHECKING:
+    from .core import Core
+
+T = TypeVar("T")
+
+
+class Verbs:
+    """What people and programs ask of the record."""
+
+    _core: Core
+    _ns: str
+
+    # -- reading ---------------------------------------------------------------------------------------------
+
+    def get(self, task_id: str) -> Task:
+        """A task with its attempts and its approval.
+
+        Raises:
+            UnknownTask: there is none of that id.
+        """
+        return self._core.wiring(self._ns).db.read(self._get(task_id))
+
+    async def aget(self, task_id: str) -> Task:
+        """:meth:`get` on an event loop."""
+        return await (await self._core.awiring(self._ns)).db.aread(self._get(task_id))
+
+    def tree(self, run_id: str) -> Tree:
+        """A run with every task and sub-run under it.
+
+        Raises:
+            UnknownTask: there is none of that id.
+        """
+        return self._core.wiring(self._ns).db.read(self._tree(run_id))
+
+    async def atree(self, run_id: str) -> Tree:
+        """:meth:`tree` on an event loop."""
+        return await (await self._core.awiring(self._ns)).db.aread(self._tree(run_id))
+
+    def tasks(
+        self,
+        *,
+        state: State | str | Sequence[State | str] | None = None,
+        reason: str | None = None,
+        session: str | None = None,
+        tool: str | None = None,
+        since: datetime | None = None,
+        limit: int = 50,
+        after: str | None = None,
+    ) -> Page:
+        """A page of tasks, newest first; ``after`` is the cursor of the page before.
+
+        Raises:
+            ValueError: no such state, or a limit that is not 1 to 1000.
+        """
+        return self._core.wiring(self._ns).db.read(self._page(state, reason, session, tool, since, limit, after))
+
+    async def atasks(
+        self,
+        *,
+        state: State | str | Sequence[State | str] | None = None,
+        reason: str | None = None,
+        session: str | None = None,
+        tool: str | None = None,
+        since: datetime | None = None,
+        limit: int = 50,
+        after: str | None = None,
+    ) -> Page:
+        """:meth:`tasks` on an event loop."""
+        op = self._page(state, reason, session, tool, since, limit, after)
+        return await (await self._core.awiring(self._ns)).db.aread(op)
+
+    def audit(self, task_id: str) -> list[AuditEntry]:
+        """A task's audit trail, oldest first.
+
+        Raises:
+            UnknownTask: there is none of that id.
+        """
+        return self._core.wiring(self._ns).db.read(self._audit(task_id))
+
+    def verify(self, task_id: str) -> int | None:
+        """The number of the first audit entry that does not fit its chain; None: the trail is whole."""
+
+        def op(tx: Tx) -> int | None:
+            return audit.broken_at(audit.of_task(tx, task_id), self._row(tx, task_id).audit_head)
+
+        return self._core.wiring(self._ns).db.read(op)
+
+    def inbox(self, limit: int = 50) -> list[Task]:
+        """What waits for a person: unknown effects first, then approvals, then other quarantine and dead letters."""
+
+        def op(tx: Tx) -> list[Task]:
+            found: list[TaskRow] = []
+            for states, reason in (
+                (("QUARANTINE",), "outcome_unknown"),
+                (("CONFIRMING",), None),
+                (("QUARANTINE",), "policy_changed"),
+                (("DEAD",), None),
+                (("QUARANTINE",), "invalid_args"),
+            ):
+                found += queries.newest(tx, self._ns, states=states, reason=reason, limit=limit)
+            return [self._shown(tx, row) for row in found[:limit]]
+
+        return self._core.wiring(self._ns).db.read(op)
+
+    # -- deciding --------------------------------------------------------------------------------------------
+
+    def confirm(self, task_id: str, by: str, payload: dict[str, Any] | None = None) -> Verdict:
+        """Approve a task, with other arguments where ``payload`` gives them (they pass every gate again).
+
+        Raises:
+            UnknownTask, NotAllowed: it does not wait for that.
+            InvalidArguments: the edited arguments do not fit.
+        """
+        verdict = self._verb(self._confirm(task_id, by, payload))
+        return self._started(task_id, verdict)
+
+    async def aconfirm(self, task_id: str, by: str, payload: dict[str, Any] | None = None) -> Verdict:
+        """:meth:`confirm` on an event loop."""
+        verdict = await self._averb(self._confirm(task_id, by, payload))
+        return self._started(task_id, verdict)
+
+    def reject(self, task_id: str, by: str, reason: str | None = None) -> Verdict:
+        """Say no; ``reason`` is what the model will read.
+
+        Raises:
+            UnknownTask, NotAllowed: it does not wait for that.
+        """
+        return self._verb(self._reject(task_id, by, reason))
+
+    async def areject(self, task_id: str, by: str, reason: str | None = None) -> Verdict:
+        """:meth:`reject` on an event loop."""
+        return await self._averb(self._reject(task_id, by, reason))
+
+    def cancel(self, id: str, by: str = "user") -> Verdict:
+        """Cancel a task, or a run with everything under it; the verdict tells what that came to.
+
+        Raises:
+            UnknownTask: there is none of that id.
+        """
+        return self._told_to_stop(self._verb(self._cancel(id, by)))
+
+    async def acancel(self, id: str, by: str = "user") -> Verdict:
+        """:meth:`cancel` on an event loop."""
+        return self._told_to_stop(await self._averb(self._cancel(id, by)))
+
+    def requeue(self, task_id: str, by: str) -> Verdict:
+        """Order another attempt of what ended badly, under the same key.
+
+        Raises:
+            UnknownTask, NotAllowed: its state does not permit that; the message says what does.
+        """
+        return self._verb(self._requeue(task_id, by))
+
+    async def arequeue(self, task_id: str, by: str) -> Verdict:
+        """:meth:`requeue` on an event loop."""
+        return await self._averb(self._requeue(task_id, by))
+
+    def resolve(
+        self, task_id: str, *, happened: bool, by: str, result: Any = None, rerun: bool = False
+    ) -> Verdict:
+        """Say whether an effect in doubt happened; ``result`` is what the call would have returned.
+
+        Raises:
+            UnknownTask, NotAllowed: nothing about it is in doubt.
+        """
+        return self._verb(self._resolve(task_id, happened, by, result, rerun))
+
+    async def aresolve(
+        self, task_id: str, *, happened: bool, by: str, result: Any = None, rerun: bool = False
+    ) -> Verdict:
+        """:meth:`resolve` on an event loop."""
+        return await self._averb(self._resolve(task_id, happened, by, result, rerun))
+
+    def extend(self, run_id: str, *, by: str, tasks: int = 0, seconds: float = 0.0) -> Verdict:
+        """Give a run more tasks or seconds; one that ended by its budget goes on.
+
+        Raises:
+            UnknownTask: there is no such opened run.
+        """
+        return self._verb(self._extend(run_id, by, tasks, seconds))
+
+    async def aextend(self, run_id: str, *, by: str, tasks: int = 0, seconds: float = 0.0) -> Verdict:
+        """:meth:`extend` on an event loop."""
+        return await self._averb(self._extend(run_id, by, tasks, seconds))
+
+    def pause(self, tool_name: str, by: str) -> Verdict:
+        """Let no attempt of a tool start; those that run go on."""
+        return self._verb(lambda tx: control.pause_tool(tx, self._ns, tool_name, by))
+
+    def resume(self, tool_name: str, by: str) -> Verdict:
+        """Let a paused tool start again."""
+        return self._verb(lambda tx: control.resume_tool(tx, self._ns, tool_name, by))
+
+    # -- the operations --------------------------------------------------------------------------------------
+
+    def _verb(self, op: Op[T]) -> T:
+        return self._core.wiring(self._ns).db.write(op, "control", durable=True)
+
+    async def _averb(self, op: Op[T]) -> T:
+        return await (await self._core.awiring(self._ns)).db.awrite(op, "control", durable=True)
+
+    def _row(self, tx: Tx, task_id: str) -> TaskRow:
+        row = tasks.get(tx, task_id)
+        if row is None or row.ns != self._ns:
+            raise UnknownTask(f"no task {task_id}", task_id=task_id)
+        return row
+
+    def _get(self, task_id: str) -> Op[Task]:
+        return lambda tx: self._shown(tx, self._row(tx, task_id))
+
+    def _shown(self, tx: Tx, row: TaskRow) -> Task:
+        return view.task(
+            row,
+            self._core.codec,
+            redact=self._redact(tx, row.tool),
+            attempts=attempts.of_task(tx, row.id),
+            asked=approvals.latest(tx, row.id) if row.approved or row.state in ("CONFIRMING", "CANCELLED") else None,
+        )
+
+    def _redact(self, tx: Tx, name: str) -> tuple[str, ...]:
+        tool = self._core.registry.find(name)
+        if tool is not None:
+            return tool.policy.redact
+        known = tools.get(tx, self._ns, name)
+        return tuple(view.as_json(known.policy, {}).get("redact", ())) if known else ()
+
+    def _tree(self, run_id: str) -> Op[Tree]:
+        def op(tx: Tx) -> Tree:
+            row = runs.get(tx, run_id)
+            rows = queries.of_run(tx, run_id)
+            if (row is None and not rows) or (row.ns if row is not None else rows[0].ns) != self._ns:
+                raise UnknownTask(f"no run {run_id}", task_id=run_id)
+            run: Run = view.run(row) if row is not None else view.implicit_run(run_id, rows)
+            shown = tuple(view.task(r, self._core.codec, redact=self._redact(tx, r.tool)) for r in rows)
+            return Tree(run, shown, tuple(self._tree(child.id)(tx) for child in runs.children(tx, run_id)))
+
+        return op
+
+    def _page(
+        self,
+        state: State | str | Sequence[State | str] | None,
+        reason: str | None,
+        session: str | None,
+        tool: str | None,
+        since: datetime | None,
+        limit: int,
+        after: str | None,
+    ) -> Op[Page]:
+        if not 1 <= limit <= 1000:
+            raise ValueError(f"limit={limit} must be 1 to 1000")
+        asked = () if state is None else (state,) if isinstance(state, str) else tuple(state)
+        states = tuple(State(s).value for s in asked)
+        moment = None if since is None else int(since.timestamp() * 1e6)
+
+        def op(tx: Tx) -> Page:
+            rows = queries.newest(
+                tx,
+                self._ns,
+                states=states,
+                reason=reason,
+                session=session,
+                tool=tool,
+                since=moment,
+                before=after,
+                limit=limit,
+            )
+            shown = tuple(view.task(row, self._core.codec, redact=self._redact(tx, row.tool)) for row in rows)
+            return Page(shown, rows[-1].id if len(rows) == limit else None)
+
+        return op
+
+    def _audit(self, task_id: str) -> Op[list[AuditEntry]]:
+        def op(tx: Tx) -> list[AuditEntry]:
+            self._row(tx, task_id)
+            return [view.audit_entry(row) for row in audit.of_task(tx, task_id)]
+
+        return op
+
+    def _confirm(self, task_id: str, by: str, payload: dict[str, Any] | None) -> Op[Verdict]:
+        edit = None if payload is None else lambda row: self._edited(row, payload)
+        return lambda tx: control.confirm(tx, self._ns, task_id, by, self._core.clock.now(), self._core.tell, edit)
+
+    def _edited(self, row: TaskRow, payload: dict[str, Any]) -> Edited:
+        """Edited arguments, through the gate of the tool: the registered one, else its published schema."""
+        tool = self._core.registry.get(row.tool)
+        answer = tool.gate.admit(payload)
+        if isinstance(answer, Invalid):
+            raise InvalidArguments(
+                f"the edited arguments do not fit {row.tool!r}: {answer.for_model()}", task_id=row.id
+            )
+        args_hash = keys.args_hash(answer.args)
+        fingerprint = keys.fingerprint(row.tool, args_hash)
+        where = row.session or row.run_id
+        return Edited(
+            payload=json.dumps(answer.args, separators=(",", ":")),
+            args_hash=args_hash,
+            fingerprint=fingerprint,
+            twin=None if row.twin is None else keys.digest(row.ns, where, fingerprint)[:32],
+            dedupe_key=None
+            if row.dedupe_key is None
+            else dedupe_key(
+                Call(tool, payload), row.ns, answer.args, args_hash, row.session, row.run_id, row.run_id != row.id
+            ),
+            idempotency_key=keys.idempotency_key(row.ns, row.tool, row.id, args_hash),
+        )
+
+    def _reject(self, task_id: str, by: str, reason: str | None) -> Op[Verdict]:
+        return lambda tx: control.reject(
+            tx, self._ns, task_id, by, self._core.clock.now(), self._core.tell, reason
+        )
+
+    def _cancel(self, id: str, by: str) -> Op[Verdict]:
+        def op(tx: Tx) -> Verdict:
+            now = self._core.clock.now()
+            if tasks.get(tx, id) is not None:
+                return control.cancel(tx, self._ns, id, by, now, self._core.tell)
+            return control.cancel_run(tx, self._ns, id, by, now, self._core.tell)
+
+        return op
+
+    def _requeue(self, task_id: str, by: str) -> Op[Verdict]:
+        return lambda tx: control.requeue(tx, self._ns, task_id, by, self._core.clock.now(), self._core.tell)
+
+    def _resolve(self, task_id: str, happened: bool, by: str, result: Any, rerun: bool) -> Op[Verdict]:
+        text = self._core.codec.encode(result).text if happened else None
+        return lambda tx: control.resolve(
+            tx,
+            self._ns,
+            task_id,
+            by,
+            self._core.clock.now(),
+            self._core.tell,
+            happened=happened,
+            result=text,
+            rerun=rerun,
+        )
+
+    def _extend(self, run_id: str, by: str, more_tasks: int, seconds: float) -> Op[Verdict]:
+        return lambda tx: control.extend(
+            tx, self._ns, run_id, by, self._core.clock.now(), more_tasks=more_tasks, seconds=seconds
+        )
+
+    def _told_to_stop(self, verdict: Verdict) -> Verdict:
+        """A cancel decided here reaches the attempts of this process at once."""
+        if verdict.done:
+            for attempt in self._core.live.all():
+                if verdict.task_id in (attempt.row.id, attempt.row.run_id):
+                    attempt.context.ask_to_stop()
+                    if attempt.stop is not None:
+                        attempt.stop()
+        return verdict
+
+    def _started(self, task_id: str, verdict: Verdict) -> Verdict:
+        """``run_on_confirm``: an approval given where the tool is registered runs it at once."""
+        if not verdict.done:
+            return verdict
+        from .serve import run_approved
+
+        return run_approved(self._core, self._ns, task_id, verdict)

@@ -1,0 +1,141 @@
+"""The watch: a daemon thread that renews, warns, passes cancels on and classifies what the dead left. It runs no tool."""
+
+from __future__ import annotations
+
+import _thread
+from typing import TYPE_CHECKING
+
+from ..clock import micros
+from ..control import reconciled
+from ..decide import Happened, TimedOut, Unknown
+from ..dispatch.context import Context
+from ..dispatch.live import OpenAttempt
+from ..dispatch.scope import current_task
+from ..scheduler import anything_due, anything_lost, cancel_flags, expire_due, renew, renew_sessions, sweep, to_reconcile
+from ..store import Tx, tasks, transitions
+
+if TYPE_CHECKING:
+    from .core import Core
+
+TICK = 0.5
+"""Seconds between two looks at what runs here."""
+
+
+class Watch:
+    """One per open store and process."""
+
+    def __init__(self, core: Core) -> None:
+        self._core, self._db = core, core.db
+        self._stopped = False
+        self._wake = _thread.allocate_lock()
+        self._wake.acquire()
+        self._last_beat = core.clock.monotonic()
+
+    def start(self) -> None:
+        """Watch from now on."""
+        self._core.threads.spawn(self._live)
+
+    def stop(self) -> None:
+        """Watch no more."""
+        self._stopped = True
+        if self._wake.locked():
+            self._wake.release()
+
+    def _live(self) -> None:
+        while not self._stopped:
+            self._wake.acquire(timeout=TICK)
+            if self._stopped:
+                return
+            try:
+                self.tick()
+            except Exception as error:
+                # A store that is away for a while must not end the watch; what it could not do it does next time.
+                if not self._stopped:
+                    self._core.hooks.complain("the watch could not reach the store", error)
+
+    def tick(self) -> None:
+        """One round of duties."""
+        core, now = self._core, self._core.clock.monotonic()
+        attempts = core.live.all()
+        if attempts:
+            self._pass_on_cancels([a for a in attempts if now - a.since > TICK])
+            for attempt in attempts:
+                self._warn(attempt, now)
+        if now - self._last_beat >= core.settings.heartbeat:
+            self._last_beat = now
+            self.beat(attempts)
+
+    def beat(self, attempts: list[OpenAttempt]) -> None:
+        """The slower duties, once a heartbeat."""
+        core, now = self._core, self._core.clock.now()
+        until = now + micros(core.settings.lease)
+        if attempts:
+            self._db.write(renew([(a.row.id, a.row.fence) for a in attempts], until), "control")
+        if core.sessions:
+            held = [(s.ns, s.session, s.token) for s in core.sessions if s.session is not None]
+            self._db.write(renew_sessions(held, until), "control")
+        if self._db.read(anything_lost(now)):
+            self._db.write(sweep(now, core.owner, core.tell), "recover", True)
+        if self._db.read(anything_due(now)):
+            self._db.write(expire_due(now, core.tell), "control")
+        self.reconcile()
+
+    def reconcile(self) -> None:
+        """Ask the tools of this process about their outcomes in doubt."""
+        core = self._core
+        for wiring in list(core._wirings.values()):
+            settle = {t.name: micros(t.policy.settle) for t in core.registry if t.policy.reconcile is not None}
+            if not settle:
+                continue
+            for row in self._db.read(to_reconcile(wiring.ns, settle, core.clock.now())):
+                tool = core.registry.get(row.tool)
+                assert tool.policy.reconcile is not None
+                token = current_task.set(Context(row, wiring))
+                try:
+                    verdict = tool.policy.reconcile(current_task.get())
+                except Exception as error:
+                    core.hooks.complain(f"reconcile of {tool.name} failed", error)
+                    continue
+                finally:
+                    current_task.reset(token)
+                if isinstance(verdict, Unknown):
+                    continue
+                result = core.codec.encode(verdict.result).text if isinstance(verdict, Happened) else None
+
+                def op(tx: Tx, task_id: str = row.id, said: object = verdict, text: str | None = result) -> None:
+                    fresh = tasks.get(tx, task_id)
+                    if fresh is not None and fresh.reason == "outcome_unknown":
+                        reconciled(tx, fresh, said, text, core.clock.now(), core.tell)  # type: ignore[arg-type]
+
+                self._db.write(op, "control")
+
+    def _pass_on_cancels(self, attempts: list[OpenAttempt]) -> None:
+        waiting = {a.row.id: a for a in attempts if not a.context.cancelled}
+        if not waiting:
+            return
+        for task_id in self._db.read(cancel_flags(list(waiting))):
+            attempt = waiting[task_id]
+            attempt.context.ask_to_stop()
+            if attempt.stop is not None:
+                attempt.stop()
+
+    def _warn(self, attempt: OpenAttempt, now: float) -> None:
+        core = self._core
+        if attempt.expire is not None and not attempt.given_up and attempt.context.deadline is not None:
+            # Its event loop is blocked, so its own timeout cannot fire: put the truth on record from here.
+            if now > attempt.context.deadline + 1.0:
+                attempt.given_up = True
+                self._db.write(attempt.expire(TimedOut(closed=False)), "record")
+                return
+        if attempt.warned or now - attempt.since < core.settings.overdue:
+            return
+        attempt.warned = True
+
+        def op(tx: Tx) -> None:
+            row = tasks.get(tx, attempt.row.id)
+            if row is not None and row.fence == attempt.row.fence and row.state == "RUNNING":
+                seconds = round(now - attempt.since, 1)
+                told = core.tell("alert", kind="overdue", seconds=seconds)
+                tasks.move(tx, row, transitions.overdue(), core.clock.now(), core.owner, told)
+
+        self._db.write(op, "control")

@@ -1,0 +1,30 @@
+"""What moves a task besides its executor: operator verbs, and the verdict on what dead processes left.
+
+Every verb is a store operation, one compare-and-set, and says truthfully who decided.
+"""
+
+from .cancel import cancel, cancel_run
+from .confirm import confirm, expire, reject
+from .extend import extend
+from .recover import lost
+from .requeue import requeue
+from .resolve import late, reconciled, resolve
+from .tell import Tell
+from .tools import pause_tool, resume_tool
+
+__all__ = [
+    "Tell",
+    "cancel",
+    "cancel_run",
+    "confirm",
+    "expire",
+    "extend",
+    "late",
+    "lost",
+    "pause_tool",
+    "reconciled",
+    "reject",
+    "requeue",
+    "resolve",
+    "resume_tool",
+]

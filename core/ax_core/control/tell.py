@@ -1,0 +1,60 @@
+"""Telling of moves: wakes who waits, and makes the event that somebody listens for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from ..hooks import Event, Hooks
+from ..model import TaskRow
+
+EVENT_OF_STATE = {
+    "SUCCESS": "succeeded",
+    "FAILED": "failed",
+    "TIMEOUT": "timed_out",
+    "QUARANTINE": "quarantined",
+    "CANCELLED": "cancelled",
+    "DEAD": "dead",
+    "RETRY_WAIT": "retrying",
+    "COMPENSATED": "compensated",
+    "RUNNING": "started",
+    "CONFIRMING": "confirming",
+}
+
+
+class Tell:
+    """Made once per AX: everything that moves a task calls it after the commit."""
+
+    def __init__(self, hooks: Hooks, wake: Callable[[str], None]) -> None:
+        self._hooks, self._wake = hooks, wake
+
+    def __call__(self, name: str | None = None, **detail: Any) -> Callable[[TaskRow], None]:
+        """A callback for one move; ``name`` None: the event of the state it came to."""
+
+        def told(row: TaskRow) -> None:
+            self._wake(row.id)
+            event = name or EVENT_OF_STATE.get(row.state, "")
+            if event == "alert" or self._hooks.wants(event):
+                self._hooks.emit(event_of(row, event, detail))
+            if name != "alert" and row.state == "QUARANTINE" and row.reason == "outcome_unknown":
+                self._hooks.emit(event_of(row, "alert", {"kind": "outcome_unknown"}))
+            if name != "alert" and row.state == "DEAD":
+                self._hooks.emit(event_of(row, "alert", {"kind": f"dead:{row.reason}"}))
+
+        return told
+
+
+def event_of(row: TaskRow, name: str, detail: dict[str, Any]) -> Event:
+    """The event of a task, as it stands now."""
+    return Event(
+        name=name,
+        task_id=row.id,
+        run_id=row.run_id,
+        tool=row.tool,
+        state=row.state,
+        at=row.ended_at or row.started_at or row.created_at,
+        reason=row.reason,
+        address=json.loads(row.address) if row.address else {},
+        detail=detail,
+    )

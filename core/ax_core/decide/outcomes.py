@@ -1,0 +1,69 @@
+"""How an attempt can end, and what ``reconcile`` may answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """The body came back with a value."""
+
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """The body raised. ``not_applied``: it said that nothing happened."""
+
+    error: BaseException | None = None
+    not_applied: bool = False
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """The deadline passed. ``closed``: the body has ended, or was never entered."""
+
+    closed: bool = False
+    entered: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """An interruption: its process is gone, its lease expired, or its host cancelled it."""
+
+    entered: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """The framework's own pause passed through the body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The body obeyed a cancel. ``by_itself``: it looked and stopped, rather than being cut off."""
+
+    by_itself: bool = True
+
+
+Outcome = Returned | Raised | TimedOut | Lost | Paused | Stopped
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """``reconcile``: the effect is there; ``result`` is what the call would have returned."""
+
+    result: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class DidNotHappen:
+    """``reconcile``: the effect is certainly not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """``reconcile``: it cannot tell."""

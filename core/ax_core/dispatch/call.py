@@ -1,0 +1,250 @@
+"""A call before it is admitted: what the caller asks, and what can be told of it without the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .. import keys
+from ..clock import Micros, micros
+from ..errors import PolicyError
+from ..model import TaskRow
+from ..policy import DEDUPE, Effect
+from ..registry import Tool
+from ..schema import Admitted, Invalid
+from ..states import State
+from .scope import RunScope, current_override, current_run, current_task
+from .wiring import Wiring
+
+MAX_ID = 255
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """What a caller asks.
+
+    Attributes:
+        payload: the model-visible arguments, as submitted.
+        body: runs the tool with the admitted arguments; None: the registered function. Never stored.
+        run_id: an implicit run that the framework names; ``scope`` is one that was opened on purpose.
+        address: where the framework can be woken (thread, checkpoint, interrupt …), as plain data.
+        origin: ``call``, ``submit`` or ``compensation``.
+    """
+
+    tool: Tool[..., Any]
+    payload: Any
+    body: Callable[[dict[str, Any]], Any] | None = None
+    request_id: str | None = None
+    run_id: str | None = None
+    scope: RunScope | None = None
+    session: str | None = None
+    parent_id: str | None = None
+    address: Mapping[str, Any] | None = None
+    origin: str = "call"
+    key: str | None = None
+    dedupe: str | None = None
+    repeat: str | None = None
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("request_id", "key", "run_id", "session"):
+            _bounded(name, getattr(self, name))
+        if self.dedupe is not None and self.dedupe not in DEDUPE:
+            raise PolicyError(f"dedupe={self.dedupe!r} is unknown; one of {', '.join(map(repr, DEDUPE))}")
+        if self.dedupe == "global" and self.tool.policy.window is None:
+            raise PolicyError(f"dedupe='global' needs a window in the policy of {self.tool.name!r}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Submission:
+    """A call with everything worked out that needs no store.
+
+    Attributes:
+        row: the task as it will be stored if nothing stands in the way: RUNNING, attempt 1.
+        args: the admitted arguments.
+        invalid: why they do not fit, else None.
+        explicit_key: the caller gave the key, so other arguments under it are a conflict.
+        confirm: a person must approve.
+        in_run: ``row.run_id`` may stand for more than this call.
+    """
+
+    call: Call
+    row: TaskRow
+    args: dict[str, Any]
+    invalid: Invalid | None
+    explicit_key: bool
+    confirm: bool
+    in_run: bool
+    timeout: Micros | None
+
+
+def placed(call: Call) -> Call:
+    """The call with what its surroundings say: the run and task it is made in, and ``ax.override``."""
+    changes: dict[str, Any] = {}
+    over = current_override.get()
+    if over is not None:
+        for name in ("request_id", "key", "dedupe", "repeat", "timeout"):
+            if getattr(call, name) is None and (value := getattr(over, name)) is not None:
+                changes[name] = value
+    if call.scope is None and (scope := current_run.get()) is not None:
+        changes["scope"] = scope
+    if call.parent_id is None and (inside := current_task.get()) is not None and inside.row is not None:
+        changes["parent_id"] = inside.row.id
+        if call.run_id is None:
+            changes["run_id"] = inside.row.run_id
+        if call.session is None:
+            changes["session"] = inside.row.session
+    if not changes:
+        return call
+    return Call(**{name: changes.get(name, getattr(call, name)) for name in Call.__slots__})
+
+
+def prepare(call: Call, wiring: Wiring) -> Submission:
+    """Work out everything about a call that needs no store: gate, hashes, keys, scope and the row itself."""
+    tool, policy, now = call.tool, call.tool.policy, wiring.clock.now()
+    task_id = wiring.clock.new_id()
+    scope = call.scope
+    run_id = scope.id if scope else call.run_id or task_id
+    session = scope.session if scope else call.session
+    in_run = run_id != task_id
+    args, invalid, notes, args_hash, submitted_hash, payload = _gated(call, wiring, task_id)
+    fingerprint = keys.fingerprint(tool.name, args_hash)
+    where = session or (run_id if in_run else None)
+    twin = None
+    if policy.effect is not Effect.READ and where is not None and invalid is None:
+        twin = keys.digest(wiring.ns, where, fingerprint)[:32]
+    timeout = _least(call.timeout, policy.timeout)
+    row = TaskRow(
+        id=task_id,
+        ns=wiring.ns,
+        run_id=run_id,
+        parent_id=call.parent_id,
+        session=session,
+        tool=tool.name,
+        tool_version=tool.version,
+        effect=policy.effect.value,
+        origin=call.origin,
+        state=State.RUNNING.value,
+        reason=None,
+        request_id=call.request_id,
+        idempotency_key=keys.idempotency_key(wiring.ns, tool.name, call.request_id or task_id),
+        submitted_hash=submitted_hash,
+        args_hash=args_hash,
+        fingerprint=fingerprint,
+        twin=twin,
+        dedupe_key=None if invalid or call.repeat else dedupe_key(call, wiring.ns, args, args_hash, session, run_id, in_run),
+        payload=payload,
+        result=None,
+        error=None,
+        notes=json.dumps(notes) if notes else None,
+        address=json.dumps(dict(call.address), default=str) if call.address else None,
+        attempt=1,
+        failures=0,
+        interruptions=0,
+        max_attempts=policy.retries + 1,
+        fence=1,
+        owner=wiring.owner,
+        lease_until=now + wiring.lease,
+        attempt_open=1,
+        marks_effect=int(policy.marks_effect),
+        acted_at=None,
+        maybe_applied=0,
+        cancel_requested=0,
+        approved=0,
+        overdue=0,
+        replays=0,
+        due_at=None,
+        deadline_at=None if timeout is None else now + timeout,
+        created_at=now,
+        started_at=now,
+        ended_at=None,
+        audit_seq=0,
+        audit_head="",
+    )
+    confirm = policy.confirm if isinstance(policy.confirm, bool) else invalid is None and bool(policy.confirm(args))
+    return Submission(call, row, args, invalid, call.key is not None, confirm, in_run, timeout)
+
+
+def dedupe_key(
+    call: Call, ns: str, args: dict[str, Any], args_hash: str, session: str | None, run_id: str, in_run: bool
+) -> str | None:
+    """The key under which an equal call is the same call, in the scope that applies; None: only its own request is."""
+    tool, policy = call.tool, call.tool.policy
+    if call.key is not None:
+        return keys.digest(ns, "key", call.key)[:48]
+    scope = call.dedupe or policy.scope
+    if policy.on_duplicate == "run" or scope == "call":
+        return None
+    if scope == "session" and session is None:
+        scope = "run"
+    if scope == "run" and not in_run:
+        return None
+    place = {"run": run_id, "session": session or "", "global": ""}[scope]
+    parts = keys.business_key(policy.key, args) if policy.key else (args_hash,)
+    return keys.digest(ns, scope, place, tool.name, *parts)[:48]
+
+
+def _gated(
+    call: Call, wiring: Wiring, task_id: str
+) -> tuple[dict[str, Any], Invalid | None, tuple[str, ...], str, str, str]:
+    """(arguments, why not, notes, hash, hash as submitted, text): what is hashed, stored and run is the same."""
+    tool = call.tool
+    notes: tuple[str, ...] = ()
+    if tool.validated_elsewhere:
+        try:
+            args = keys.plain(call.payload)
+            digest = keys.args_hash(args)
+        except keys.NotCanonical as odd:
+            # The framework accepted them, so they run; but they have no identity, and equal nothing.
+            notes = (f"arguments are not plain data ({odd}); this call equals no other",)
+            args, digest = {"unstorable": str(odd)}, keys.args_hash({"unstorable": task_id})
+        return args, None, notes, digest, digest, _text(args)
+    answer = tool.gate.admit(call.payload)
+    if isinstance(answer, Admitted):
+        args, notes = answer.args, answer.notes
+        digest = keys.args_hash(args)
+        submitted = digest if args == call.payload and not notes else _raw_hash(call.payload)
+        return args, None, notes, digest, submitted, _text(args)
+    raw = _raw_hash(call.payload)
+    return {}, answer, (), raw, raw, _raw_text(call.payload, wiring.payload_cap)
+
+
+def _raw_hash(payload: Any) -> str:
+    try:
+        return keys.args_hash(keys.plain(payload))
+    except keys.NotCanonical:
+        return keys.digest("raw", repr(type(payload)), _raw_text(payload, 100_000))[:32]
+
+
+def _raw_text(payload: Any, cap: int) -> str:
+    """Arguments that were refused, as JSON a person can read, capped."""
+    try:
+        text = json.dumps(payload, default=lambda o: f"<{type(o).__name__}>")
+    except (TypeError, ValueError, RecursionError):
+        text = json.dumps(f"<{type(payload).__name__} that is not JSON>")
+    limit = min(cap, 4096)
+    return text if len(text) <= limit else json.dumps(text[:limit] + "…")
+
+
+def _text(args: Any) -> str:
+    return json.dumps(args, separators=(",", ":"))
+
+
+def _least(*seconds: float | None) -> Micros | None:
+    given = [s for s in seconds if s is not None]
+    return micros(max(0.0, min(given))) if given else None
+
+
+def _bounded(name: str, value: Any) -> None:
+    if value is None:
+        return
+    if not isinstance(value, str) or not value:
+        raise PolicyError(f"{name} must be text, not {type(value).__name__}")
+    if len(value) > MAX_ID:
+        raise PolicyError(f"{name} has {len(value)} characters; {MAX_ID} are allowed (hash a longer one)")
+    if not value.isprintable():
+        raise PolicyError(f"{name} must be printable text without line breaks")
+
+

@@ -1,0 +1,171 @@
+"""One call from admission to its answer: admit, run, record, wait. Written once; hands carry it out, sync or async."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from functools import partial
+from typing import Any
+
+from ..control.recover import is_lost
+from ..decide import Lost, Outcome
+from ..errors import UnknownTask
+from ..model import TaskRow
+from ..policy import Effect
+from ..registry import Tool
+from ..states import FINAL, State
+from ..store import Op, Tx, tasks
+from .admit import admit
+from .answer import Answer, conclude, verdict
+from .body import Body
+from .call import Submission
+from .claim import CLAIMABLE, claim
+from .context import Context
+from .live import OpenAttempt
+from .record import Written, record, stored
+from .seat import Seat
+from .steps import Ended, Enter, Look, Rest, Step, Write
+from .waiters import Waiter
+from .wiring import Wiring
+
+Choreography = Generator[Step, Any, Answer]
+RunBody = Callable[[dict[str, Any]], Any]
+
+
+def calling(
+    sub: Submission, wiring: Wiring, patience: float, passes: tuple[type[BaseException], ...] = ()
+) -> Choreography:
+    """Submit a call and see it through.
+
+    Args:
+        patience: seconds to wait for a task that somebody else runs.
+        passes: exceptions with which the framework pauses.
+    """
+    tool = sub.call.tool
+    acts = tool.effect is not Effect.READ and sub.invalid is None
+    seat: Seat = yield Write(admit(sub, wiring), "admit", acts, partial(_let_go, wiring, tool))
+    fresh = seat.claimed and seat.how == "new"
+    runner = Runner(tool, sub.call.body or bound(tool), sub.timeout, passes, sub.args if fresh else None)
+    return (yield from following(seat, runner, wiring, patience))
+
+
+class Runner:
+    """What a caller can run a task with."""
+
+    __slots__ = ("args", "passes", "run", "timeout", "tool")
+
+    def __init__(
+        self,
+        tool: Tool[..., Any],
+        run: RunBody,
+        timeout: int | None,
+        passes: tuple[type[BaseException], ...] = (),
+        args: dict[str, Any] | None = None,
+    ) -> None:
+        self.tool, self.run, self.timeout, self.passes, self.args = tool, run, timeout, passes, args
+
+
+def bound(tool: Tool[..., Any]) -> RunBody:
+    """The registered function, taking admitted arguments."""
+    fn, binder = tool.fn, tool.binder
+    return lambda args: fn(**binder(args))
+
+
+def following(
+    seat: Seat, runner: Runner | None, wiring: Wiring, patience: float, for_people: bool = False
+) -> Choreography:
+    """See a task through to its answer, running it where it is this caller's to run.
+
+    Args:
+        runner: None: this caller can only wait.
+        for_people: wait for a person's decision too, instead of answering that it is pending.
+    """
+    give_up = wiring.clock.monotonic() + patience
+    outcome: Outcome | None = None
+    waiter: Waiter | None = None
+    how, note = seat.how, seat.note
+    try:
+        while True:
+            if seat.refusal is not None:
+                raise seat.refusal
+            note = seat.note or note
+            row = seat.row
+            assert row is not None
+            if seat.claimed:
+                assert runner is not None
+                ended: Ended = yield entering(row, runner, wiring)
+                written: Written = ended.written or (yield from _recorded(row, ended, runner, wiring))
+                if ended.error is not None:
+                    raise ended.error
+                outcome = ended.outcome if written.accepted else None
+                seat = Seat(written.row, how=how, note=written.note or note, refusal=written.refusal)
+                continue
+            if State(row.state) in FINAL or (row.state == State.CONFIRMING and not for_people):
+                return conclude(row, wiring, how, note, outcome)
+            now = wiring.clock.now()
+            if runner is not None and _ready(row, now):
+                durable = row.effect != Effect.READ
+                op = claim(row.id, runner.tool, wiring, runner.timeout, how)
+                seat = yield Write(op, "claim", durable, partial(_let_go, wiring, runner.tool))
+                assert seat.row is not None
+                if seat.claimed or seat.row != row or seat.refusal is not None:
+                    continue
+                if seat.note is not None:
+                    raise verdict(seat.row, seat.note)
+            left = give_up - wiring.clock.monotonic()
+            if left <= 0:
+                raise verdict(row, note)
+            if waiter is None:
+                waiter = wiring.waiters.of(row.id)
+                waiter.__enter__()
+            else:
+                if row.due_at is not None:
+                    left = min(left, max(0.001, (row.due_at - now) / 1e6))
+                yield Rest(waiter, left)
+            # Looked at after the waiter stands, so that no move is missed.
+            seat = Seat((yield Look(partial(_get, row.id))), how=how, note=note)
+    finally:
+        if waiter is not None:
+            waiter.__exit__()
+
+
+def entering(row: TaskRow, runner: Runner, wiring: Wiring) -> Enter:
+    """The step that enters the body of a claimed task."""
+    import json
+
+    now = wiring.clock.monotonic()
+    deadline = None if row.deadline_at is None else now + (row.deadline_at - wiring.clock.now()) / 1e6
+    context = Context(row, wiring, deadline)
+    args = runner.args if runner.args is not None else json.loads(row.payload)
+    runner.args = None  # a further attempt reads them back from the record
+    body = Body(runner.run, args, runner.tool.policy, context, runner.tool.is_async, runner.passes)
+    return Enter(OpenAttempt(row, context, now), body, deadline, partial(recording, wiring, row, runner.tool))
+
+
+def recording(wiring: Wiring, row: TaskRow, tool: Tool[..., Any], outcome: Outcome) -> Op[Written]:
+    """The operation that writes the end of an attempt."""
+    return record(wiring, row, tool.policy, outcome, stored(outcome, wiring), row.run_id != row.id)
+
+
+def _recorded(row: TaskRow, ended: Ended, runner: Runner, wiring: Wiring) -> Generator[Step, Any, Written]:
+    written: Written = yield Write(recording(wiring, row, runner.tool, ended.outcome), "record")
+    return written
+
+
+def _let_go(wiring: Wiring, tool: Tool[..., Any], seat: Seat) -> Op[Any] | None:
+    """The caller went away between the claim and the body: nothing happened, and nothing will."""
+    if not seat.claimed or seat.row is None:
+        return None
+    return recording(wiring, seat.row, tool, Lost(entered=False))
+
+
+def _ready(row: TaskRow, now: int) -> bool:
+    if State(row.state) in CLAIMABLE:
+        return row.due_at is None or row.due_at <= now
+    return row.state == State.RUNNING and is_lost(row, now)
+
+
+def _get(task_id: str, tx: Tx) -> TaskRow:
+    row = tasks.get(tx, task_id)
+    if row is None:
+        raise UnknownTask(f"no task {task_id}", task_id=task_id)
+    return row

@@ -1,0 +1,124 @@
+"""Claiming a task that is already there: a resubmission, a due retry, an approval, or the next in line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .. import approvals
+from ..control import lost
+from ..control.recover import is_lost
+from ..limits import reserve
+from ..model import TaskRow
+from ..policy import Effect
+from ..registry import Tool
+from ..schema import Admitted
+from ..states import Reason, State
+from ..store import Op, Tx, runs, tasks, tools, transitions
+from .call import Submission
+from .holding import take_key
+from .repeat import guarded
+from .seat import Seat
+from .wiring import Wiring
+
+CLAIMABLE = frozenset({State.QUEUED, State.RETRY_WAIT, State.WAITING})
+
+
+def again(tx: Tx, row: TaskRow, sub: Submission, wiring: Wiring, how: str) -> Seat:
+    """What a further call for an existing task gets: its answer, a place to wait, or a new attempt."""
+    now = sub.row.created_at
+    if row.state == State.RUNNING and is_lost(row, now):
+        row = lost(tx, row, now, wiring.owner, wiring.tell) or row
+    state = State(row.state)
+    if state in CLAIMABLE:
+        return claim_row(tx, row, sub.call.tool, wiring, now, sub.timeout, how)
+    if state in (State.FAILED, State.TIMEOUT) and not row.maybe_applied and how == "replayed":
+        if row.attempt_open and row.effect != Effect.READ:
+            return Seat(row, how=how, note="the earlier attempt has not been seen to end; nothing new was started")
+        if (other := _key_taken(tx, row, now)) is not None:
+            return Seat(other, how="merged")
+        return claim_row(tx, row, sub.call.tool, wiring, now, sub.timeout, how)
+    if state in (State.RUNNING, State.CONFIRMING):
+        return Seat(row, how="attached" if how == "replayed" else how)
+    if how == "replayed":
+        tx.run("UPDATE ax_task SET replays = replays + 1 WHERE id = :task_id", task_id=row.id)
+        row = row._replace(replays=row.replays + 1)
+        if row.replays == 1:
+            row = tasks.move(tx, row, transitions.note("replayed"), now, wiring.owner) or row
+    note, ended = guarded(tx, row, Effect.READ, True, wiring)
+    return Seat(row, how=how, note=note, refusal=ended)
+
+
+def claim(task_id: str, tool: Tool[..., Any], wiring: Wiring, timeout: int | None, how: str = "attached") -> Op[Seat]:
+    """Claim a task that is ready, for a caller that holds its request."""
+
+    def op(tx: Tx) -> Seat:
+        now = wiring.clock.now()
+        row = tasks.get(tx, task_id)
+        assert row is not None
+        if row.state == State.RUNNING and is_lost(row, now):
+            row = lost(tx, row, now, wiring.owner, wiring.tell) or row
+        if State(row.state) not in CLAIMABLE:
+            return Seat(row, how=how)
+        return claim_row(tx, row, tool, wiring, now, timeout, how)
+
+    return op
+
+
+def claim_row(
+    tx: Tx, row: TaskRow, tool: Tool[..., Any], wiring: Wiring, now: int, timeout: int | None, how: str
+) -> Seat:
+    """The gates before every attempt but the first, then the guarded claim."""
+    if row.due_at is not None and row.due_at > now:
+        return Seat(row, how=how)
+    if row.attempt_open and row.effect != Effect.READ:
+        return Seat(row, how=how)  # no attempt n+1 before attempt n is closed
+    if tools.paused(tx, row.ns, row.tool):
+        return Seat(row, how=how, note=f"{row.tool} is paused by an operator")
+    if row.approved:
+        why = approvals.valid(tx, row, now, tool.version)
+        if why is not None:
+            return Seat(_lapsed(tx, row, why, now, wiring), how=how)
+    elif row.tool_version != tool.version and not _still_fits(row, tool):
+        detail = {"was": row.tool_version, "is": tool.version}
+        step = transitions.quarantine("policy_changed", Reason.POLICY_CHANGED, now, detail)
+        if State(row.state) is State.QUEUED:
+            return Seat(tasks.move(tx, row, step, now, wiring.owner, wiring.tell()) or row, how=how)
+    if row.attempt > 0 or row.approved:
+        line = runs.line(tx, row.run_id)
+        # An approved first attempt was reserved when it was asked for.
+        refused = reserve(tx, line, now) if row.attempt > 0 else None
+        if refused is not None:
+            return Seat(row, how=how, refusal=refused)
+    deadline = None if timeout is None else now + timeout
+    step = transitions.claim(row, wiring.owner, now, wiring.lease, deadline, verb="claim")
+    if row.attempt > 0 and row.attempt_open:
+        step = transitions.claim(row, wiring.owner, now, wiring.lease, deadline, verb="claim_beside")
+    moved = tasks.move(tx, row, step, now, wiring.owner, wiring.tell())
+    if moved is None:
+        return Seat(tasks.get(tx, row.id) or row, how=how)
+    return Seat(moved, claimed=True, how=how)
+
+
+def _key_taken(tx: Tx, row: TaskRow, now: int) -> TaskRow | None:
+    """A failed task gave its key up: somebody may have taken it since, and then answers for both."""
+    if row.dedupe_key is None:
+        return None
+    return take_key(tx, row, now, None)
+
+
+def _lapsed(tx: Tx, row: TaskRow, why: str, now: int, wiring: Wiring) -> TaskRow:
+    if "changed" in why:
+        step = transitions.quarantine("policy_changed", Reason.POLICY_CHANGED, now, {"why": why})
+    else:
+        step = transitions.cancel(Reason.APPROVAL_EXPIRED, {"why": why}, now)
+    return tasks.move(tx, row, step, now, wiring.owner, wiring.tell()) or row
+
+
+def _still_fits(row: TaskRow, tool: Tool[..., Any]) -> bool:
+    if tool.validated_elsewhere:
+        return True
+    answer = tool.gate.admit(json.loads(row.payload))
+    return isinstance(answer, Admitted) and answer.args == json.loads(row.payload)
+
+

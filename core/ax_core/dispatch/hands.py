@@ -1,0 +1,160 @@
+"""Carrying out a choreography on the caller's thread."""
+
+from __future__ import annotations
+
+import _thread
+import contextvars
+from collections.abc import Generator
+from typing import Any, TypeVar
+
+from ..decide import Outcome, Raised, Returned, TimedOut
+from ..policy import Effect
+from ..store.database import Held
+from .record import Written
+from .steps import Ended, Enter, Look, Step, Write
+from .wiring import Wiring
+
+T = TypeVar("T")
+
+
+def carry_out(choreography: Generator[Step, Any, T], wiring: Wiring) -> T:
+    """Run it to its end; raises what it raises."""
+    answer: Any = None
+    try:
+        step = next(choreography)
+        while True:
+            try:
+                answer = _do(step, wiring)
+            except BaseException as error:
+                step = choreography.throw(error)
+            else:
+                step = choreography.send(answer)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+
+
+def _do(step: Step, wiring: Wiring) -> Any:
+    if isinstance(step, Write):
+        return wiring.db.write(step.op, step.name, step.durable)
+    if isinstance(step, Enter):
+        return enter(step, wiring)
+    if isinstance(step, Look):
+        return wiring.db.read(step.op)
+    step.waiter.wait(step.seconds)
+    return None
+
+
+def enter(step: Enter, wiring: Wiring) -> Ended:
+    """Enter a body: here, or where a deadline can free the caller from it."""
+    if step.deadline is not None and step.deadline <= wiring.clock.monotonic():
+        return Ended(TimedOut(closed=True, entered=False))
+    if step.body.is_async:
+        from .aloop import on_private_loop
+
+        return on_private_loop(step, wiring)
+    if step.deadline is None:
+        return _here(step, wiring)
+    slot = Slot()
+    start(step, wiring, slot)
+    if not slot.wait(step.deadline - wiring.clock.monotonic()):
+        return given_up(step, slot)
+    assert slot.ended is not None
+    return slot.ended
+
+
+class Slot:
+    """Where a body on another thread leaves its end."""
+
+    __slots__ = ("_lock", "ended", "held", "wake")
+
+    def __init__(self) -> None:
+        self.ended: Ended | None = None
+        self.held: Held | None = None
+        self._lock = _thread.allocate_lock()
+        self._lock.acquire()
+        self.wake = self._lock.release
+
+    def wait(self, seconds: float | None) -> bool:
+        """Whether it ended in time."""
+        return self._lock.acquire(timeout=-1 if seconds is None else max(0.0, seconds))
+
+
+def start(step: Enter, wiring: Wiring, slot: Slot) -> None:
+    """Start a sync body on a thread of its own, in a copy of the caller's context; it records its own end."""
+    context = contextvars.copy_context()
+    wiring.live.add(step.attempt)
+
+    def job() -> None:
+        try:
+            slot.ended = context.run(_run, step, wiring, slot)
+        except BaseException as error:  # the store refused the record: the caller is owed that, not silence
+            slot.ended = Ended(Raised(error), None, error)
+        finally:
+            wiring.live.remove(step.attempt)
+            slot.wake()
+
+    wiring.threads.spawn(job)
+
+
+def given_up(step: Enter, slot: Slot) -> Ended:
+    """The deadline passed: the caller goes, the body may still be running."""
+    step.attempt.given_up = True
+    step.attempt.context.ask_to_stop()
+    if slot.held is not None:  # a transaction can be undone under it, so it is really over
+        slot.held.abort()
+        return Ended(TimedOut(closed=True))
+    return Ended(TimedOut(closed=False))
+
+
+def _here(step: Enter, wiring: Wiring) -> Ended:
+    wiring.live.add(step.attempt)
+    try:
+        if step.attempt.row.effect == Effect.TRANSACTIONAL:
+            return _run(step, wiring, Slot())
+        outcome, error = step.body()
+        return Ended(outcome, None, error)
+    finally:
+        wiring.live.remove(step.attempt)
+
+
+def _run(step: Enter, wiring: Wiring, slot: Slot) -> Ended:
+    if step.attempt.row.effect == Effect.TRANSACTIONAL:
+        return _transact(step, wiring, slot)
+    outcome, error = step.body()
+    return Ended(outcome, wiring.db.write(step.record(outcome), "record"), error)
+
+
+def _transact(step: Enter, wiring: Wiring, slot: Slot) -> Ended:
+    """A TRANSACTIONAL body: its writes and AX's record are one commit, AX's guarded UPDATE the last statement."""
+    held = slot.held = wiring.db.transaction()
+    step.body.context.lend(held.connection)
+    outcome: Outcome
+    try:
+        outcome, error = step.body()
+        if isinstance(outcome, Returned):
+            written: Written = step.record(outcome)(held.tx)
+            if written.accepted:
+                return Ended(outcome, _committed(step, wiring, held, written), error)
+    except Exception as refused:  # the connection was taken away, or the database said no: nothing is written
+        outcome, error = Raised(refused, not_applied=True), None
+    finally:
+        step.body.context.lend(None)
+        held.roll_back()
+    return Ended(outcome, wiring.db.write(step.record(outcome), "record"), error)
+
+
+def _committed(step: Enter, wiring: Wiring, held: Held, written: Written) -> Written:
+    try:
+        held.commit()
+    except Exception:
+        # A COMMIT whose answer was lost is looked up before anything is said.
+        from ..store import tasks
+
+        held.roll_back()
+        row = wiring.db.read(lambda tx: tasks.get(tx, step.attempt.row.id))
+        if row is None or row.state != written.row.state or row.audit_head != written.row.audit_head:
+            raise
+    return written
+
+

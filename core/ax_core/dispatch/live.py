@@ -1,0 +1,60 @@
+"""The attempts that run in this process right now: whom to renew, to warn about, and to ask to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..decide import Outcome
+from ..model import TaskRow
+from ..store import Op
+from .context import Context
+
+
+@dataclass(eq=False)
+class OpenAttempt:
+    """One attempt whose body has not ended yet.
+
+    Attributes:
+        since: when it started, as a reading of the monotonic clock.
+        stop: cuts an async body off, if it is one; thread-safe.
+        expire: writes a timeout for one whose own loop is too blocked to do so.
+        warned: its overdue alert was raised.
+        given_up: its end was recorded without it; it may still be running.
+    """
+
+    row: TaskRow
+    context: Context
+    since: float
+    stop: Callable[[], None] | None = None
+    expire: Callable[[Outcome], Op[Any]] | None = None
+    warned: bool = False
+    given_up: bool = False
+
+
+class Live:
+    """The open attempts of one process."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, int], OpenAttempt] = {}
+
+    def add(self, attempt: OpenAttempt) -> None:
+        """An attempt starts."""
+        self._open[attempt.row.id, attempt.row.fence] = attempt
+
+    def remove(self, attempt: OpenAttempt) -> None:
+        """Its body ended."""
+        self._open.pop((attempt.row.id, attempt.row.fence), None)
+
+    def all(self) -> list[OpenAttempt]:
+        """A snapshot of them."""
+        return list(self._open.values())
+
+    def find(self, task_id: str) -> OpenAttempt | None:
+        """The newest open attempt of a task in this process."""
+        found = [a for (task, _), a in list(self._open.items()) if task == task_id]
+        return max(found, key=lambda a: a.row.fence, default=None)
+
+    def __len__(self) -> int:
+        return len(self._open)

@@ -1,0 +1,122 @@
+"""Recording how an attempt ended: decided by the table, written under the fence, or kept as late evidence."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from ..codec import encode_error
+from ..control import late
+from ..control.recover import facts
+from ..decide import Outcome, Raised, Returned, Stopped, TimedOut, decide, delay
+from ..errors import AXError, TaskCancelled, TaskTimeout
+from ..model import TaskRow
+from ..policy import Effect, Policy
+from ..states import State
+from ..store import Op, Tx, attempts, tasks, transitions
+from .repeat import guarded
+from .wiring import Wiring
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was recorded: the task as it stands, whether this ending is its state, and what to tell the model."""
+
+    row: TaskRow
+    accepted: bool
+    note: str | None = None
+    refusal: AXError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An outcome as text, made before the transaction."""
+
+    name: str
+    result: str | None
+    error: str | None
+    note: str | None
+    not_applied: bool
+
+
+def stored(outcome: Outcome, wiring: Wiring) -> Stored:
+    """Encode an outcome; never raises, whatever the tool returned or raised."""
+    match outcome:
+        case Returned(value=value):
+            encoded = wiring.codec.encode(value)
+            return Stored("returned", encoded.text, None, encoded.note, False)
+        case Raised(error=error, not_applied=not_applied):
+            text = encode_error(error) if error is not None else None
+            return Stored("raised", None, text, None, not_applied)
+        case TimedOut():
+            return Stored("timeout", None, json.dumps({"type": "TaskTimeout", "message": "the time ran out"}), None, False)
+        case Stopped():
+            return Stored("stopped", None, None, None, False)
+        case _:
+            return Stored(type(outcome).__name__.lower(), None, None, None, False)
+
+
+def record(wiring: Wiring, row: TaskRow, policy: Policy, outcome: Outcome, kept: Stored, in_run: bool) -> Op[Written]:
+    """Write the end of the attempt that ``row`` shows; where it is no longer the task's, it is kept as evidence."""
+
+    def op(tx: Tx) -> Written:
+        now = wiring.clock.now()
+        seen = row
+        if not isinstance(outcome, Returned):
+            # Anything but a success is judged on the newest facts: a cancel may have come meanwhile.
+            fresh = tasks.get(tx, row.id)
+            if fresh is None or fresh.state != State.RUNNING or fresh.fence != row.fence:
+                return _too_late(tx, wiring, row, outcome, kept, now)
+            seen = fresh
+        decision = decide(facts(seen, waited=wiring.waiters.any(row.id) or row.origin == "call"), outcome)
+        due = None
+        if decision.retry:
+            after = outcome.retry_after if isinstance(outcome, Raised) else None
+            due = now + delay(policy.backoff, seen.failures + 1, after, wiring.clock.random())
+        if not isinstance(outcome, Returned) or row.attempt > 1:
+            attempts.keep(tx, seen, kept.name, now, error=kept.error, closed=decision.closed)
+        step = transitions.end(
+            seen,
+            decision,
+            now,
+            verb=kept.name,
+            result=kept.result,
+            error=kept.error,
+            due_at=due,
+            detail={"note": kept.note} if kept.note else None,
+        )
+        moved = tasks.move(tx, seen, step, now, wiring.owner, wiring.tell())
+        if moved is None:
+            return _too_late(tx, wiring, row, outcome, kept, now)
+        note, ended = guarded(tx, moved, Effect(moved.effect), in_run, wiring)
+        return Written(moved, True, note, ended)
+
+    return op
+
+
+def _too_late(tx: Tx, wiring: Wiring, row: TaskRow, outcome: Outcome, kept: Stored, now: int) -> Written:
+    if isinstance(outcome, TimedOut):  # the body was faster, or somebody else decided: nothing new to say
+        return Written(tasks.get(tx, row.id) or row, False)
+    after = late(
+        tx, row.id, row.fence, kept.name, kept.result, kept.error, kept.not_applied, now, wiring.owner, wiring.tell
+    )
+    return Written(after or row, False)
+
+
+def mark(wiring: Wiring, row: TaskRow) -> Op[None]:
+    """Record that the tool acts now, if it still may."""
+
+    def op(tx: Tx) -> None:
+        now = wiring.clock.now()
+        fresh = tasks.get(tx, row.id)
+        if fresh is None or fresh.state != State.RUNNING or fresh.fence != row.fence:
+            raise TaskCancelled("this attempt is no longer the task's; it must not act", task_id=row.id)
+        if fresh.cancel_requested:
+            raise TaskCancelled("the task was asked to stop", task_id=row.id)
+        if fresh.deadline_at is not None and now >= fresh.deadline_at:
+            raise TaskTimeout("the deadline passed before the tool acted", task_id=row.id)
+        if fresh.acted_at is None and tasks.move(tx, fresh, transitions.mark(now), now, wiring.owner) is None:
+            raise TaskCancelled("this attempt is no longer the task's; it must not act", task_id=row.id)
+
+    return op
+

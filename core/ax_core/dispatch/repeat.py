@@ -1,0 +1,73 @@
+"""The repeat guard at work: the model is told, and then the run is over."""
+
+from __future__ import annotations
+
+from ..errors import AXError, BudgetExceeded
+from ..limits import repeats
+from ..model import RunRow, TaskRow
+from ..policy import Effect
+from ..states import Reason, RunState
+from ..store import Tx, runs
+from .wiring import Wiring
+
+
+def guarded(tx: Tx, row: TaskRow, effect: Effect, in_run: bool, wiring: Wiring) -> tuple[str | None, AXError | None]:
+    """(what to tell the model, what ends the call): judged on what equal calls of the run came to."""
+    if not in_run:
+        return None, None
+    tool = wiring.registry.find(row.tool)
+    if tool is not None and tool.policy.pollable:
+        return None, None
+    seen = repeats(tx, row.run_id, row.fingerprint, effect)
+    if seen is None or not seen.told:
+        return None, None
+    if not seen.over:
+        return (
+            f"You have now called {row.tool} {seen.count} times with the same arguments and got the same answer. "
+            "Calling it again will not change it: use what you have, or do something else."
+        ), None
+    _end_run(tx, row)
+    return None, BudgetExceeded(
+        f"run {row.run_id} ended: {row.tool} was called {seen.count} times with equal arguments and results",
+        task_id=row.id,
+        for_model=f"Stopped: {row.tool} was called {seen.count} times with the same arguments and the same answer. "
+        "Do not call tools again; answer with what you have.",
+    )
+
+
+def _end_run(tx: Tx, row: TaskRow) -> None:
+    run, now = runs.get(tx, row.run_id), row.ended_at or row.created_at
+    if run is not None:
+        if run.state in (RunState.OPEN, RunState.PAUSED):
+            runs.move(tx, run, RunState.DEAD, now, Reason.REPEAT_GUARD)
+        return
+    # An implicit run has no row; this one only says that it is over.
+    runs.create(
+        tx,
+        RunRow(
+            id=row.run_id,
+            ns=row.ns,
+            run_key=None,
+            root_id=row.run_id,
+            parent_run_id=None,
+            parent_task_id=None,
+            session=row.session,
+            intent=None,
+            state=RunState.DEAD.value,
+            reason=Reason.REPEAT_GUARD.value,
+            max_tasks=None,
+            used_tasks=0,
+            refused=0,
+            max_rounds=None,
+            used_rounds=0,
+            max_cost=None,
+            used_cost=0,
+            seconds=None,
+            deadline_at=None,
+            paused_at=None,
+            lock_token=None,
+            created_at=row.created_at,
+            ended_at=now,
+            digest=None,
+        ),
+    )

@@ -1,0 +1,70 @@
+"""The steps of a call, as a choreography yields them to the hands that carry them out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..decide import Outcome
+from ..store import Op
+from .body import Body
+from .live import OpenAttempt
+from .record import Written
+from .waiters import Waiter
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Write:
+    """Run a store operation in a commit; the answer is its result.
+
+    Attributes:
+        abandoned: what to write instead of going on, if the caller is cancelled while this one is under way.
+    """
+
+    op: Op[Any]
+    name: str
+    durable: bool = False
+    abandoned: Callable[[Any], Op[Any] | None] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Look:
+    """Run a store operation on a snapshot; the answer is its result."""
+
+    op: Op[Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rest:
+    """Wait until a task moved, or ``seconds`` passed, or it is time to look again."""
+
+    waiter: Waiter
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Enter:
+    """Enter a tool's body under its claim; the answer is an :class:`Ended`.
+
+    Attributes:
+        deadline: a reading of the monotonic clock, or None.
+        record: the operation that writes an outcome of this attempt.
+    """
+
+    attempt: OpenAttempt
+    body: Body
+    deadline: float | None
+    record: Callable[[Outcome], Op[Written]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ended:
+    """How a body ended. ``written``: it is on record already. ``error`` must go on up to the caller."""
+
+    outcome: Outcome
+    written: Written | None = None
+    error: BaseException | None = None
+
+
+Step = Write | Look | Rest | Enter

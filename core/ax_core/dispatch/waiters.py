@@ -1,0 +1,99 @@
+"""Waiting for a task to move: woken by this process at once, by others through a bounded re-read."""
+
+from __future__ import annotations
+
+import _thread
+import asyncio
+from collections.abc import Callable
+
+FIRST_LOOK = 0.02
+LAST_LOOK = 0.5
+
+
+class Waiter:
+    """One who waits. Use as a context manager, then :meth:`wait` or :meth:`await_`, each for one change."""
+
+    __slots__ = ("_event", "_home", "_lock", "_loop", "_pause", "_task_id")
+
+    def __init__(self, home: Waiters, task_id: str) -> None:
+        self._home, self._task_id = home, task_id
+        self._pause = FIRST_LOOK
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._event: asyncio.Event | None = None
+        self._lock = _thread.allocate_lock()
+        self._lock.acquire()
+
+    def __enter__(self) -> Waiter:
+        self._home.add(self._task_id, self.wake)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._home.remove(self._task_id, self.wake)
+
+    def wake(self) -> None:
+        """Something moved."""
+        if self._loop is not None and self._event is not None:
+            try:
+                self._loop.call_soon_threadsafe(self._event.set)
+            except RuntimeError:  # its loop is closed
+                pass
+            return
+        if self._lock.locked():
+            try:
+                self._lock.release()
+            except RuntimeError:  # somebody else woke it at this moment
+                pass
+
+    def wait(self, at_most: float | None) -> None:
+        """Block until something moved, or it is time to look again."""
+        self._lock.acquire(timeout=max(0.0, self._next(at_most)))
+
+    async def await_(self, at_most: float | None) -> None:
+        """:meth:`wait` for an event loop."""
+        if self._event is None:
+            self._loop, self._event = asyncio.get_running_loop(), asyncio.Event()
+        try:
+            await asyncio.wait_for(self._event.wait(), max(0.0, self._next(at_most)))
+        except TimeoutError:
+            pass
+        self._event.clear()
+
+    def _next(self, at_most: float | None) -> float:
+        # Another process moves it without a word, so the wait is never long.
+        pause, self._pause = self._pause, min(LAST_LOOK, self._pause * 1.6)
+        return pause if at_most is None else min(pause, at_most)
+
+
+class Waiters:
+    """Who waits for which task in this process."""
+
+    def __init__(self) -> None:
+        self._by_task: dict[str, list[Callable[[], None]]] = {}
+        self._lock = _thread.allocate_lock()
+
+    def of(self, task_id: str) -> Waiter:
+        """A waiter for a task."""
+        return Waiter(self, task_id)
+
+    def add(self, task_id: str, wake: Callable[[], None]) -> None:
+        """Wake this one when the task moves."""
+        with self._lock:
+            self._by_task.setdefault(task_id, []).append(wake)
+
+    def remove(self, task_id: str, wake: Callable[[], None]) -> None:
+        """Forget it."""
+        with self._lock:
+            left = self._by_task.get(task_id, [])
+            if wake in left:
+                left.remove(wake)
+            if not left:
+                self._by_task.pop(task_id, None)
+
+    def any(self, task_id: str) -> bool:
+        """Whether somebody in this process waits for a task."""
+        return task_id in self._by_task
+
+    def wake(self, task_id: str) -> None:
+        """A task moved."""
+        for wake in tuple(self._by_task.get(task_id, ())):
+            wake()

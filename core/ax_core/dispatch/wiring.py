@@ -1,0 +1,42 @@
+"""What dispatch is made of: one frozen value, put together by the composition root."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+
+from ..clock import Clock, Micros
+from ..codec import Codec
+from ..control import Tell
+from ..hooks import Hooks
+from ..registry import Registry
+from ..store import Database
+from ..threads import Threads
+from .live import Live
+from .waiters import Waiters
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """Everything a call passes through.
+
+    Attributes:
+        owner: this process start, see :mod:`ax_core.owners`.
+        lease: how long a claim holds without renewal.
+        payload_cap: most bytes of submitted arguments.
+    """
+
+    ns: str
+    owner: str
+    clock: Clock
+    db: Database
+    codec: Codec
+    hooks: Hooks
+    registry: Registry
+    threads: Threads
+    waiters: Waiters
+    live: Live
+    tell: Tell
+    lease: Micros
+    payload_cap: int
+    log: logging.Logger = field(default_factory=lambda: logging.getLogger("ax"))

@@ -1,0 +1,51 @@
+"""Digests: the fixed-length names under which calls are kept and compared."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from ax_core.keys.encoding import plain
+from ax_core.keys.jcs import VERSION, canonical
+
+
+def digest(*parts: str | bytes) -> str:
+    """64 hex digits that name this sequence of parts: ("ab", "c") is not ("a", "bc").
+
+    Text counts as its UTF-8 bytes, compared as they are: case, accents and trailing spaces matter and length
+    does not. It never fails on content; a lone surrogate is a byte sequence like any other.
+    """
+    made = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        made.update(len(data).to_bytes(8, "big"))
+        made.update(data)
+    return made.hexdigest()
+
+
+def args_hash(args: Any) -> str:
+    """The name of a set of arguments, 37 ASCII characters: ``jcs1:`` and 32 hex digits.
+
+    Equal for any key order and number spelling; types that JSON lacks count as their `plain` form.
+
+    Raises:
+        NotCanonical: an argument without a stable encoding.
+    """
+    return f"{VERSION}:{digest(VERSION, canonical(plain(args)))[:32]}"
+
+
+def fingerprint(tool: str, args_hash: str) -> str:
+    """32 hex digits that name one tool with one set of arguments.
+
+    Args:
+        tool: the tool's identity, not the name it was called by: an alias resolves first, and tools of the
+            same name from different servers carry their server in it.
+    """
+    return digest(tool, args_hash)[:32]
+
+
+def idempotency_key(*parts: str | bytes) -> str:
+    """The parts as one 36-character id in the shape of a UUID, version 8 (RFC 9562)."""
+    text = digest(*parts)
+    variant = "89ab"[int(text[15], 16) & 3]
+    return f"{text[:8]}-{text[8:12]}-8{text[12:15]}-{variant}{text[16:19]}-{text[19:31]}"

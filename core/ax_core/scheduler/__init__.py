@@ -1,0 +1,7 @@
+"""Small duties that keep the record true when nobody calls: each is a store operation, none needs a leader."""
+
+from .approvals import anything_due, expire_due
+from .doubts import to_reconcile
+from .leases import anything_lost, cancel_flags, renew, renew_sessions, sweep
+
+__all__ = ["anything_due", "anything_lost", "cancel_flags", "expire_due", "renew", "renew_sessions", "sweep", "to_reconcile"]

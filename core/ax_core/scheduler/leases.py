@@ -1,0 +1,75 @@
+"""Leases: renewed by who lives, classified once their owner is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..clock import Micros
+from ..control import Tell, lost
+from ..control.recover import closed, is_lost
+from ..owners import certainly_gone
+from ..store import Op, Tx, locks, queries
+
+
+def renew(attempts: Sequence[tuple[str, int]], until: Micros) -> Op[list[str]]:
+    """Hold on to open attempts, given as (task id, fence); returns the ids that are no longer held."""
+
+    def op(tx: Tx) -> list[str]:
+        return [task_id for task_id, fence in attempts if tx.run(_RENEW, until=until, task_id=task_id, fence=fence) != 1]
+
+    return op
+
+
+def renew_sessions(held: Iterable[tuple[str, str, str]], until: Micros) -> Op[None]:
+    """Hold on to sessions, given as (namespace, session, token)."""
+
+    def op(tx: Tx) -> None:
+        for ns, session, token in held:
+            locks.renew(tx, ns, session, token, until)
+
+    return op
+
+
+def sweep(now: Micros, actor: str, tell: Tell) -> Op[int]:
+    """Classify every attempt whose owner is gone, and close those that were given up open; how many there were."""
+
+    def op(tx: Tx) -> int:
+        found = 0
+        for row in queries.running(tx):
+            if is_lost(row, now) and lost(tx, row, now, actor, tell) is not None:
+                found += 1
+        for row in queries.half_open(tx):
+            # Given up by its own process, which may still run it; only its death closes it from outside.
+            if row.owner is not None and certainly_gone(row.owner) and closed(tx, row, now, actor) is not None:
+                found += 1
+        return found
+
+    return op
+
+
+def anything_lost(now: Micros) -> Op[bool]:
+    """Whether :func:`sweep` would find something: asked on a snapshot, so that a healthy store is not written to."""
+
+    def op(tx: Tx) -> bool:
+        return any(is_lost(row, now) for row in queries.running(tx)) or any(
+            row.owner is not None and certainly_gone(row.owner) for row in queries.half_open(tx)
+        )
+
+    return op
+
+
+def cancel_flags(task_ids: Sequence[str]) -> Op[list[str]]:
+    """Which of these running tasks were asked to stop."""
+
+    def op(tx: Tx) -> list[str]:
+        names = {f"id{i}": task_id for i, task_id in enumerate(task_ids)}
+        marks = ", ".join(f":{name}" for name in names)
+        sql = f"SELECT id FROM ax_task WHERE id IN ({marks}) AND (cancel_requested = 1 OR state <> 'RUNNING')"
+        return [row[0] for row in tx.all(sql, **names)]
+
+    return op
+
+
+_RENEW = (
+    "UPDATE ax_task SET lease_until = :until WHERE id = :task_id AND fence = :fence AND state = 'RUNNING'"
+)

@@ -1,0 +1,129 @@
+"""Opening, entering again, pausing and closing runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+from ..clock import Micros, micros
+from ..errors import AXError, TaskCancelled, TaskDead
+from ..model import Budget, RunRow
+from ..states import Reason, RunState
+from ..store import Tx, queries, runs
+from . import lock
+
+_PEOPLE = frozenset({"CONFIRMING", "approved", "outcome_unknown"})
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a run is opened with."""
+
+    id: str
+    ns: str
+    key: str | None
+    session: str | None
+    intent: str | None
+    budget: Budget
+    parent_run_id: str | None
+    parent_task_id: str | None
+    token: str
+    lease: Micros
+
+
+def enter(tx: Tx, opening: Opening, now: Micros) -> RunRow | AXError:
+    """Open a run, or enter the one of the same key again, and take its session."""
+    if opening.key is not None and (known := runs.by_key(tx, opening.ns, opening.key)) is not None:
+        return reopen(tx, known, opening, now)
+    parent = runs.get(tx, opening.parent_run_id) if opening.parent_run_id else None
+    session = opening.session or (parent.session if parent else None)
+    root = parent.root_id if parent else opening.id
+    budget = opening.budget
+    seconds = micros(budget.seconds) if budget.seconds is not None else None
+    row = RunRow(
+        id=opening.id,
+        ns=opening.ns,
+        run_key=opening.key,
+        root_id=root,
+        parent_run_id=opening.parent_run_id,
+        parent_task_id=opening.parent_task_id,
+        session=session,
+        intent=opening.intent,
+        state=RunState.OPEN.value,
+        reason=None,
+        max_tasks=budget.tasks,
+        used_tasks=0,
+        refused=0,
+        max_rounds=budget.rounds,
+        used_rounds=0,
+        max_cost=budget.cost,
+        used_cost=0,
+        seconds=seconds,
+        deadline_at=now + seconds if seconds is not None else None,
+        paused_at=None,
+        lock_token=opening.token,
+        created_at=now,
+        ended_at=None,
+        digest=None,
+    )
+    if session and (refused := lock.acquire(tx, opening.ns, session, root, opening.token, now, opening.lease)):
+        return refused
+    runs.create(tx, row)
+    return row
+
+
+def reopen(tx: Tx, row: RunRow, opening: Opening, now: Micros) -> RunRow | AXError:
+    """Enter a run that exists: a refresh, a resume, or the next process."""
+    state = RunState(row.state)
+    if state is RunState.CANCELLED:
+        return TaskCancelled(f"run {row.id} was cancelled ({row.reason})")
+    if state in (RunState.DEAD, RunState.ROLLED_BACK):
+        return TaskDead(f"run {row.id} is {state} ({row.reason or 'ended'}); extend or requeue it before entering again")
+    if row.session and (
+        refused := lock.acquire(tx, row.ns, row.session, row.root_id, opening.token, now, opening.lease)
+    ):
+        return refused
+    deadline = row.deadline_at
+    if row.paused_at is not None and deadline is not None:
+        deadline += now - row.paused_at  # the wall clock stood while only people were waited for
+    changes = {"paused_at": None, "deadline_at": deadline, "lock_token": opening.token}
+    return runs.move(tx, row, RunState.OPEN, now, **changes) or runs.get(tx, row.id) or row
+
+
+def leave(tx: Tx, run_id: str, token: str, now: Micros, *, failed: bool, interrupted: bool) -> RunRow | None:
+    """The block or agent of a run ended: close it, pause it, or leave it open for who comes back."""
+    row = runs.get(tx, run_id)
+    if row is None:
+        return None
+    if row.session and row.parent_run_id is None:
+        lock.release(tx, row.ns, row.session, token)
+    if RunState(row.state) is not RunState.OPEN or row.lock_token != token:
+        return row  # ended by an operator, or entered again by somebody else
+    if interrupted:
+        return row
+    return close(tx, row, now, failed=failed)
+
+
+def close(tx: Tx, row: RunRow, now: Micros, *, failed: bool = False) -> RunRow:
+    """The state that a run has earned when nobody works in it any more."""
+    left = runs.unfinished(tx, row.id)
+    if row.reason == Reason.BUDGET:
+        return runs.move(tx, row, RunState.DEAD, now, Reason.BUDGET, digest=_digest(tx, row)) or row
+    if left and set(left) <= _PEOPLE:
+        return runs.move(tx, row, RunState.PAUSED, now, paused_at=now) or row
+    if left and not failed:
+        return row  # detached tasks still run; the last of them settles it
+    return runs.move(tx, row, RunState.FAILED if failed else RunState.DONE, now, digest=_digest(tx, row)) or row
+
+
+def settle(tx: Tx, run_id: str, now: Micros) -> None:
+    """After a person decided: a paused run in which nothing waits any more is done."""
+    row = runs.get(tx, run_id)
+    if row is not None and row.state == RunState.PAUSED and not runs.unfinished(tx, run_id):
+        runs.move(tx, row, RunState.DONE, now, paused_at=None, digest=_digest(tx, row))
+
+
+def _digest(tx: Tx, row: RunRow) -> str:
+    """One hash over the heads of the audit chains of a run's tasks."""
+    heads = "".join(f"{task.id}{task.audit_head}" for task in queries.of_run(tx, row.id))
+    return sha256(heads.encode()).hexdigest()

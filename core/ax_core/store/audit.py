@@ -1,0 +1,61 @@
+"""The audit: append-only, chained by hash per task, its head kept on the task's own row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+from ..clock import Micros
+from ..model import AuditRow
+from .tx import Tx, columns
+
+GENESIS = ""
+
+
+def entry(
+    task_id: str,
+    seq: int,
+    head: str,
+    at: Micros,
+    verb: str,
+    source: str | None,
+    target: str | None,
+    actor: str,
+    detail: Mapping[str, Any] | None = None,
+) -> AuditRow:
+    """The next entry of a task's chain, after the one whose hash is ``head``."""
+    text = json.dumps(detail, sort_keys=True, separators=(",", ":"), default=str) if detail else None
+    return AuditRow(
+        task_id, seq, at, verb, source, target, actor, text, _hash(head, task_id, seq, at, verb, source, target, actor, text)
+    )
+
+
+def append(tx: Tx, row: AuditRow) -> None:
+    """Store an entry."""
+    tx.insert("ax_audit", row)
+
+
+def of_task(tx: Tx, task_id: str) -> list[AuditRow]:
+    """A task's entries, oldest first."""
+    return [AuditRow(*row) for row in tx.all(_OF_TASK, task_id=task_id)]
+
+
+def broken_at(rows: list[AuditRow], head: str) -> int | None:
+    """The sequence number at which a chain does not hold, or None where it ends in ``head`` as it should."""
+    before = GENESIS
+    for number, row in enumerate(rows, 1):
+        if row.seq != number or row.hash != _hash(before, *row[:8]):
+            return number
+        before = row.hash
+    return None if before == head else len(rows) + 1
+
+
+def _hash(head: str, *fields: Any) -> str:
+    # Length-prefixed, so that no two different entries have the same text.
+    parts = [head, *("" if field is None else str(field) for field in fields)]
+    return sha256("".join(f"{len(part)}:{part}" for part in parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+_OF_TASK = f"SELECT {columns(AuditRow)} FROM ax_audit WHERE task_id = :task_id ORDER BY seq"

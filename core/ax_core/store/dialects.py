@@ -1,0 +1,91 @@
+"""What differs between databases, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from functools import cache
+from typing import Any
+
+from ..errors import StoreError
+
+BUSY_SECONDS = 15.0
+"""How long SQLite waits for another process's write lock before it gives up."""
+
+
+class Dialect:
+    """SQLite: SQL text as it is written, named parameters passed through."""
+
+    name = "sqlite"
+
+    def bind(self, sql: str, params: dict[str, Any]) -> tuple[str, Any]:
+        """The text and parameters in the driver's own style."""
+        return sql, params
+
+    def insert(self, table: str, width: int) -> str:
+        """An insert of a whole row."""
+        return _insert(table, width)
+
+    def insert_new(self, table: str, width: int) -> str:
+        """An insert of a whole row that does nothing where a unique key exists."""
+        return _insert(table, width) + " ON CONFLICT DO NOTHING"
+
+    def prepare(self, raw: Any) -> None:
+        """Bring a fresh driver connection into the state that AX relies on."""
+        # Autocommit: AX itself says BEGIN IMMEDIATE, so that no read ever has to become a write.
+        raw.isolation_level = None
+        for pragma in (
+            f"busy_timeout={int(BUSY_SECONDS * 1000)}",
+            "journal_mode=WAL",
+            "synchronous=NORMAL",
+            # A checkpoint inside a caller's commit costs that caller; a thread does them (commits.py).
+            "wal_autocheckpoint=0",
+            "foreign_keys=OFF",
+            "temp_store=MEMORY",
+            "cache_size=-16000",
+        ):
+            raw.execute(f"PRAGMA {pragma}").fetchall()
+
+    def durability(self, raw: Any, full: bool) -> None:
+        """Make the next commits survive a power cut, or only a crash of the process."""
+        raw.execute("PRAGMA synchronous=FULL" if full else "PRAGMA synchronous=NORMAL")
+
+    def explain(self, error: BaseException, url: str) -> StoreError:
+        """A driver's error as a StoreError that says what to do."""
+        text = str(error)
+        low = text.lower()
+        for sign, advice in _ADVICE:
+            if sign in low:
+                return StoreError(f"the database {url} {advice} ({text})")
+        if isinstance(error, sqlite3.DatabaseError):
+            return StoreError(f"the database {url} refused: {text}")
+        return StoreError(f"the database {url} failed: {type(error).__name__}: {text}")
+
+
+_ADVICE = (
+    (
+        "locked",
+        f"stayed locked for {BUSY_SECONDS:.0f} s: another process holds a write transaction open; find and end it",
+    ),
+    ("readonly", "is read-only: give this process write permission on the file and its folder"),
+    ("full", "has no disk space left: free some; what was not recorded was not done"),
+    ("unable to open", "cannot be opened: check that its folder exists and may be written"),
+    ("not a database", "is not a SQLite database: point AX_URL at another file"),
+    ("malformed", "is damaged: restore it from a backup, or run sqlite3's .recover on a copy"),
+    ("disk i/o", "had an I/O error: check the disk; the state on record is what was committed before"),
+)
+
+
+@cache
+def _insert(table: str, width: int) -> str:
+    return f"INSERT INTO {table} VALUES ({', '.join('?' * width)})"
+
+
+def sqlite_path(url: str) -> str | None:
+    """The absolute path of a SQLite URL's file, or None for one in memory."""
+    from sqlalchemy.engine import make_url
+
+    database = make_url(url).database
+    if not database or database == ":memory:":
+        return None
+    return database if database.startswith("file:") else os.path.abspath(database)

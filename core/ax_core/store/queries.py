@@ -1,0 +1,122 @@
+"""Questions about many tasks, each answered through an index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..clock import Micros
+from ..model import TaskRow
+from .tx import Tx, columns
+
+_COLUMNS = columns(TaskRow)
+
+
+def newest(
+    tx: Tx,
+    ns: str,
+    *,
+    states: tuple[str, ...] = (),
+    reason: str | None = None,
+    session: str | None = None,
+    tool: str | None = None,
+    since: Micros | None = None,
+    before: str | None = None,
+    limit: int = 50,
+) -> list[TaskRow]:
+    """Tasks, newest first, before the id ``before``."""
+    where, params = ["ns = :ns"], {"ns": ns, "limit": limit}
+    for column, value in (("reason", reason), ("session", session), ("tool", tool)):
+        if value is not None:
+            where.append(f"{column} = :{column}")
+            params[column] = value
+    if since is not None:
+        where.append("created_at >= :since")
+        params["since"] = since
+    if before is not None:
+        where.append("id < :before")
+        params["before"] = before
+    if states:
+        names = {f"state{i}": state for i, state in enumerate(states)}
+        where.append(f"state IN ({', '.join(':' + n for n in names)})")
+        params |= names
+        # The index by state leaves out the successes; say so, or it is not used.
+        if "SUCCESS" not in states:
+            where.append("state <> 'SUCCESS'")
+    return _rows(tx, f"SELECT {_COLUMNS} FROM ax_task WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT :limit", params)
+
+
+def of_run(tx: Tx, run_id: str, limit: int = 10_000) -> list[TaskRow]:
+    """The tasks of a run, oldest first."""
+    sql = f"SELECT {_COLUMNS} FROM ax_task WHERE run_id = :run_id ORDER BY id LIMIT :limit"
+    return _rows(tx, sql, {"run_id": run_id, "limit": limit})
+
+
+def twins(tx: Tx, twin: str) -> list[TaskRow]:
+    """Tasks with equal tool and arguments in the same session (else run) that may stand in an equal call's way."""
+    return _rows(tx, _TWINS, {"twin": twin})
+
+
+def running(tx: Tx) -> list[TaskRow]:
+    """Every open attempt in the database, of every namespace."""
+    return _rows(tx, f"SELECT {_COLUMNS} FROM ax_task WHERE state = 'RUNNING' AND state <> 'SUCCESS' ORDER BY id", {})
+
+
+def half_open(tx: Tx) -> list[TaskRow]:
+    """Tasks whose last attempt was given up but has not been seen to end."""
+    sql = (
+        f"SELECT {_COLUMNS} FROM ax_task WHERE state IN ('RETRY_WAIT', 'TIMEOUT', 'QUARANTINE') "
+        "AND state <> 'SUCCESS' AND attempt_open = 1 ORDER BY id"
+    )
+    return _rows(tx, sql, {})
+
+
+def due(tx: Tx, state: str, now: Micros, limit: int = 200) -> list[TaskRow]:
+    """Tasks in a state whose due time has come."""
+    sql = (
+        f"SELECT {_COLUMNS} FROM ax_task WHERE state = :state AND state <> 'SUCCESS' "
+        "AND due_at IS NOT NULL AND due_at <= :now ORDER BY due_at LIMIT :limit"
+    )
+    return _rows(tx, sql, {"state": state, "now": now, "limit": limit})
+
+
+def runnable(tx: Tx, ns: str, now: Micros, limit: int) -> list[TaskRow]:
+    """Tasks that somebody may run now: queued, or their retry is due."""
+    sql = (
+        f"SELECT {_COLUMNS} FROM ax_task WHERE ns = :ns AND state IN ('QUEUED', 'RETRY_WAIT') AND state <> 'SUCCESS' "
+        "AND (due_at IS NULL OR due_at <= :now) ORDER BY id LIMIT :limit"
+    )
+    return _rows(tx, sql, {"ns": ns, "now": now, "limit": limit})
+
+
+def repeats(tx: Tx, run_id: str, fingerprint: str) -> list[tuple[str, str, str | None, str | None, int]]:
+    """What equal calls of a run came to: (id, state, result, error, replays), newest first, at most 50."""
+    return tx.all(_REPEATS, run_id=run_id, fingerprint=fingerprint)
+
+
+def last_other_write(tx: Tx, run_id: str, fingerprint: str) -> str:
+    """The id of the newest successful write of a run other than ``fingerprint``, or ''."""
+    found = tx.one(_LAST_WRITE, run_id=run_id, fingerprint=fingerprint)
+    return found[0] or "" if found else ""
+
+
+def counts(tx: Tx, ns: str) -> dict[str, int]:
+    """How many tasks stand in each state other than SUCCESS."""
+    return dict(tx.all("SELECT state, COUNT(*) FROM ax_task WHERE ns = :ns AND state <> 'SUCCESS' GROUP BY state", ns=ns))
+
+
+def _rows(tx: Tx, sql: str, params: dict[str, Any]) -> list[TaskRow]:
+    return [TaskRow(*row) for row in tx.all(sql, **params)]
+
+
+_TWINS = (
+    f"SELECT {_COLUMNS} FROM ax_task WHERE twin = :twin AND twin IS NOT NULL AND state <> 'SUCCESS' "
+    "AND state IN ('CONFIRMING', 'RUNNING', 'QUARANTINE', 'QUEUED') ORDER BY id"
+)
+_REPEATS = (
+    "SELECT id, state, result, error, replays FROM ax_task WHERE run_id = :run_id AND fingerprint = :fingerprint "
+    "ORDER BY id DESC LIMIT 50"
+)
+_LAST_WRITE = (
+    "SELECT MAX(id) FROM ax_task WHERE run_id = :run_id AND state = 'SUCCESS' AND effect <> 'read' "
+    "AND fingerprint <> :fingerprint"
+)

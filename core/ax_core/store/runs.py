@@ -1,0 +1,99 @@
+"""Runs that were opened on purpose: rows, and guarded changes of them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from ..clock import Micros
+from ..model import RunRow
+from ..states import Reason, RunState
+from .tx import Tx, columns
+
+_COLUMNS = columns(RunRow)
+
+
+def create(tx: Tx, row: RunRow) -> bool:
+    """Store a new run; False: its key is taken."""
+    return tx.insert_new("ax_run", row)
+
+
+def get(tx: Tx, run_id: str) -> RunRow | None:
+    """A run by its id; None also for an implicit one, which has no row."""
+    found = tx.one(_BY_ID, run_id=run_id)
+    return RunRow(*found) if found else None
+
+
+def by_key(tx: Tx, ns: str, key: str) -> RunRow | None:
+    """A run by the key that the user gave it."""
+    found = tx.one(_BY_KEY, ns=ns, run_key=key)
+    return RunRow(*found) if found else None
+
+
+def line(tx: Tx, run_id: str) -> list[RunRow]:
+    """A run and those it stands in, innermost first."""
+    found: list[RunRow] = []
+    at: str | None = run_id
+    while at is not None and (row := get(tx, at)) is not None:
+        found.append(row)
+        at = row.parent_run_id
+    return found
+
+
+def children(tx: Tx, run_id: str) -> list[RunRow]:
+    """The subtrees opened directly inside a run."""
+    return [RunRow(*row) for row in tx.all(_CHILDREN, run_id=run_id)]
+
+
+def move(tx: Tx, row: RunRow, state: RunState, now: Micros, reason: Reason | None = None, **changes: Any) -> RunRow | None:
+    """Change a run's state, if it still stands where ``row`` shows it."""
+    ended = None if state in (RunState.OPEN, RunState.PAUSED) else now
+    new = {"state": state.value, "reason": reason.value if reason else None, "ended_at": ended, **changes}
+    if tx.run(_update(tuple(new)), **new, at_id=row.id, at_state=row.state) != 1:
+        return None
+    return row._replace(**new)
+
+
+def alter(tx: Tx, run_id: str, **changes: Any) -> None:
+    """Change columns other than the state."""
+    tx.run(f"UPDATE ax_run SET {', '.join(f'{name} = :{name}' for name in changes)} WHERE id = :at_id", **changes, at_id=run_id)
+
+
+def reserve(tx: Tx, run_id: str) -> bool:
+    """Take one task from a run's budget, in one guarded UPDATE; False: it is used up, or the run is not open."""
+    return tx.run(_RESERVE, run_id=run_id) == 1
+
+
+def refund(tx: Tx, run_id: str) -> None:
+    """Give back a task that never ran."""
+    tx.run("UPDATE ax_run SET used_tasks = used_tasks - 1 WHERE id = :run_id AND used_tasks > 0", run_id=run_id)
+
+
+def refuse(tx: Tx, run_id: str) -> None:
+    """Count a refused or invalid submission."""
+    tx.run("UPDATE ax_run SET refused = refused + 1 WHERE id = :run_id", run_id=run_id)
+
+
+def unfinished(tx: Tx, run_id: str) -> dict[str, int]:
+    """How many tasks of a run are not settled, by state; an outcome in doubt counts as its reason."""
+    return {state: count for state, count in tx.all(_UNFINISHED, run_id=run_id)}
+
+
+@cache
+def _update(names: tuple[str, ...]) -> str:
+    return f"UPDATE ax_run SET {', '.join(f'{n} = :{n}' for n in names)} WHERE id = :at_id AND state = :at_state"
+
+
+_BY_ID = f"SELECT {_COLUMNS} FROM ax_run WHERE id = :run_id"
+_BY_KEY = f"SELECT {_COLUMNS} FROM ax_run WHERE ns = :ns AND run_key = :run_key"
+_CHILDREN = f"SELECT {_COLUMNS} FROM ax_run WHERE parent_run_id = :run_id ORDER BY id"
+_RESERVE = (
+    "UPDATE ax_run SET used_tasks = used_tasks + 1 "
+    "WHERE id = :run_id AND state = 'OPEN' AND (max_tasks IS NULL OR used_tasks < max_tasks)"
+)
+_UNFINISHED = (
+    "SELECT CASE WHEN state = 'QUARANTINE' THEN reason WHEN state = 'QUEUED' AND approved = 1 THEN 'approved' "
+    "ELSE state END AS stands, COUNT(*) FROM ax_task WHERE run_id = :run_id AND ("
+    "state IN ('QUEUED', 'WAITING', 'CONFIRMING', 'RUNNING', 'RETRY_WAIT') "
+    "OR (state = 'QUARANTINE' AND reason = 'outcome_unknown')) GROUP BY stands"
+)

@@ -1,0 +1,65 @@
+"""The schema as SQLAlchemy metadata, derived from the row types: what the migrations must add up to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, Index, MetaData, String, Table, Text, text
+
+from .. import model
+
+metadata = MetaData()
+
+_WIDTHS = {
+    # Columns that are part of a key have a bounded width, so that every database can index them.
+    **dict.fromkeys(("id", "task_id", "run_id", "root_id", "parent_id", "parent_run_id", "parent_task_id"), 64),
+    **dict.fromkeys(("ns", "idempotency_key", "effect", "origin", "state", "reason", "verb", "source", "target"), 64),
+    **dict.fromkeys(("submitted_hash", "args_hash", "fingerprint", "twin", "dedupe_key", "audit_head", "hash"), 64),
+    **dict.fromkeys(("request_id", "run_key", "session", "tool", "name"), 255),
+    **dict.fromkeys(("tool_version", "version", "digest", "lock_token", "token"), 64),
+}
+
+
+def _table(name: str, row: Any, keys: tuple[str, ...]) -> Table:
+    columns: list[Column[Any]] = []
+    for field, annotation in row.__annotations__.items():
+        kind = annotation if isinstance(annotation, str) else getattr(annotation, "__forward_arg__", "str")
+        whole = "int" in kind or "Micros" in kind
+        width = _WIDTHS.get(field)
+        columns.append(
+            Column(
+                field,
+                BigInteger() if whole else String(width) if width else Text(),
+                primary_key=field in keys,
+                autoincrement=False,
+                nullable="None" in kind,
+            )
+        )
+    return Table(name, metadata, *columns)
+
+
+task = _table("ax_task", model.TaskRow, ("id",))
+run = _table("ax_run", model.RunRow, ("id",))
+attempt = _table("ax_attempt", model.AttemptRow, ("task_id", "number", "fence"))
+audit = _table("ax_audit", model.AuditRow, ("task_id", "seq"))
+approval = _table("ax_approval", model.ApprovalRow, ("task_id", "number"))
+request = _table("ax_request", model.RequestRow, ("ns", "request_id"))
+idempotency = _table("ax_idempotency", model.IdempotencyRow, ("ns", "dedupe_key"))
+lock = _table("ax_lock", model.LockRow, ("ns", "session"))
+tool = _table("ax_tool", model.ToolRow, ("ns", "name"))
+
+for _wide in (audit, attempt, approval, request, idempotency, lock, tool):
+    # Their key is their only index: one B-tree instead of two.
+    _wide.dialect_options["sqlite"]["with_rowid"] = False
+
+Index("ux_task_request", task.c.ns, task.c.request_id, unique=True, sqlite_where=text("request_id IS NOT NULL"))
+# The tree of a run, and how often it did the same thing (the repeat guard).
+Index("ix_task_run", task.c.run_id, task.c.fingerprint)
+# Newest first by state, without the bulk of the successes: those are found by walking the ids.
+Index("ix_task_state", task.c.state, task.c.ns, task.c.id, sqlite_where=text("state <> 'SUCCESS'"))
+# What may stand in the way of an equal call.
+Index("ix_task_twin", task.c.twin, sqlite_where=text("twin IS NOT NULL AND state <> 'SUCCESS'"))
+Index("ix_task_session", task.c.ns, task.c.session, task.c.id, sqlite_where=text("session IS NOT NULL"))
+Index("ux_run_key", run.c.ns, run.c.run_key, unique=True, sqlite_where=text("run_key IS NOT NULL"))
+Index("ix_run_root", run.c.root_id)
+Index("ix_run_state", run.c.ns, run.c.state, run.c.id, sqlite_where=text("state IN ('OPEN', 'PAUSED')"))

@@ -1,0 +1,68 @@
+"""One transaction, as the store's operations see it: SQL text on the driver's own cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, Protocol, TypeVar
+
+from .dialects import Dialect
+
+T = TypeVar("T")
+Op = Callable[["Tx"], T]
+"""A store operation: it may run again from the start if its commit failed, so it touches nothing but the Tx."""
+
+
+class Cursor(Protocol):
+    """The part of the DBAPI that is used."""
+
+    rowcount: int
+
+    def execute(self, sql: str, params: Any = ..., /) -> Any: ...
+    def fetchone(self) -> Any: ...
+    def fetchall(self) -> list[Any]: ...
+
+
+class Tx:
+    """The cursor of an open transaction, plus what is to happen once it is committed."""
+
+    __slots__ = ("_cursor", "after", "dialect")
+
+    def __init__(self, cursor: Cursor, dialect: Dialect) -> None:
+        self._cursor = cursor
+        self.dialect = dialect
+        self.after: list[Callable[[], None]] = []
+
+    def run(self, sql: str, **params: Any) -> int:
+        """Execute and return the number of rows it changed."""
+        self._cursor.execute(*self.dialect.bind(sql, params))
+        return self._cursor.rowcount
+
+    def insert(self, table: str, row: Sequence[Any]) -> None:
+        """Insert a whole row, in column order."""
+        self._cursor.execute(self.dialect.insert(table, len(row)), row)
+
+    def insert_new(self, table: str, row: Sequence[Any]) -> bool:
+        """Insert a whole row unless a unique key of it exists; whether it was inserted."""
+        self._cursor.execute(self.dialect.insert_new(table, len(row)), row)
+        return self._cursor.rowcount == 1
+
+    def one(self, sql: str, **params: Any) -> Any:
+        """The first row, or None."""
+        self._cursor.execute(*self.dialect.bind(sql, params))
+        return self._cursor.fetchone()
+
+    def all(self, sql: str, **params: Any) -> list[Any]:
+        """Every row."""
+        self._cursor.execute(*self.dialect.bind(sql, params))
+        return self._cursor.fetchall()
+
+    def then(self, callback: Callable[[], None]) -> None:
+        """Call back after the commit, never if it fails."""
+        self.after.append(callback)
+
+
+@cache
+def columns(row_type: type[Any]) -> str:
+    """The columns of a row type as SQL text, in its order."""
+    return ", ".join(row_type._fields)
