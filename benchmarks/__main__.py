@@ -29,6 +29,8 @@ def main(argv: list[str] | None = None) -> int:
     ask.add_argument("--json", type=Path, default=Path("bench.json"), help="where the numbers go")
     said = ask.parse_args(argv)
     console, began = Console(), monotonic()
+    if not console.is_terminal:
+        console = Console(width=140)
     found = Findings(machine())
     with tempfile.TemporaryDirectory(prefix="ax-bench-", dir=said.dir) as folder:
         for name in said.only:

@@ -35,12 +35,30 @@ def fill(path: Path, shape: Shape, tasks: int) -> list[str]:
             _copies(db, write, shape, tasks, {**_ended(shape), **TASK})
         elif write.sql.startswith("INSERT"):
             _copies(db, write, shape, tasks, {})
+    _runs(db, tasks // PER_RUN + 1)
     db.execute("COMMIT")
     for *_, sql in later:
         db.execute(sql)
     db.execute("PRAGMA journal_mode=WAL")
     db.close()
     return [f"bench-{tasks // PER_RUN * part // 10}" for part in range(1, 10)]
+
+
+def _runs(db: sqlite3.Connection, runs: int) -> None:
+    """A closed run for every fifty tasks, each a copy of the one that is there."""
+    row = db.execute("SELECT * FROM ax_run LIMIT 1")
+    columns = [each[0] for each in row.description]
+    own = {
+        "id": "'bench-' || n",
+        "root_id": "'bench-' || n",
+        "run_key": "NULL",
+        "session": "'s-' || (n % 1000)",
+    }
+    db.execute(
+        f"WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n < {runs - 1}) "
+        f"INSERT INTO ax_run ({', '.join(columns)}) SELECT {', '.join(own.get(c, c) for c in columns)} "
+        "FROM c, (SELECT * FROM ax_run LIMIT 1)"
+    )
 
 
 def _ended(shape: Shape) -> dict[str, str]:

@@ -20,6 +20,8 @@ def crowded(folder: Path, many: int, few: int = 1_000) -> tuple[Duel, dict[str, 
     for tasks in (many, few):
         product = Product(folder / f"tasks-{tasks}.db", Effect.READ)
         shape = product.shape()
+        with product.ax.run(session="bench", intent="one run to copy"):
+            product.block(1)
         product.close()
         runs.append(fill(product.path, shape, tasks))
         products.append(Product(product.path, Effect.READ))

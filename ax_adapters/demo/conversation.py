@@ -94,7 +94,7 @@ def _calls(messages: list[BaseMessage]) -> list[dict[str, Any]]:
     ]
 
 
-def _short(message: ToolMessage, most: int = 600) -> str:
+def _short(message: ToolMessage, most: int = 4000) -> str:
     text = message.text if isinstance(message.content, str) else json.dumps(message.content, default=str)
     return text if len(text) <= most else text[:most] + " …"
 

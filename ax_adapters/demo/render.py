@@ -25,6 +25,8 @@ STATE_STYLE = {
 def show(report: Report, console: Console | None = None) -> None:
     """Print the two tables and what to try next."""
     out = console or Console()
+    if console is None and not out.is_terminal:
+        out = Console(width=140)
     if report.model:
         out.print(
             f"Driven by [bold]{escape(report.model)}[/bold]: a real model need not fall into every trap."
@@ -63,13 +65,10 @@ def _saw(scenario: Scenario, seen: Outcome, *, good: bool) -> Text:
             if seen.before_approval is None
             else f"\n{seen.before_approval} before the approval"
         )
-    for effect in seen.effects if scenario.name == "hallucinated" else ():
-        text.append(
-            f"\n{effect['kind']} {effect['subject']}: "
-            + ", ".join(f"{v!r}" for v in effect["detail"].values())
-        )
+    if scenario.name == "hallucinated" and seen.effects:
+        text.append(f"\nof {seen.effects[0]['detail']['amount']}: the whole order")
     if seen.ended != "an answer":
-        text.append(f"\nended by {_first_words(seen.ended, 70)}", "dim")
+        text.append(f"\nended by {seen.ended.split(':')[0]}", "dim")
     return text
 
 
@@ -99,16 +98,17 @@ def _calls(seen: Outcome) -> list[tuple[Row | None, str, str, str]]:
     """Each call of the model with the task that stands for it: its own, or the one it was answered from."""
     rows, fresh = [], list(seen.tasks)
     for call in seen.calls:
-        task = next((each for each in fresh if _same(call, each)), None)
-        if task is not None:
+        told = call["told"] or "(no answer)"
+        equal = [each for each in fresh if _same(call, each)] or [
+            each for each in seen.tasks if _same(call, each)
+        ]
+        task = next((each for each in seen.tasks if each["id"] in told), equal[0] if equal else None)
+        if task in fresh:
             fresh.remove(task)
-        else:
-            task = next((each for each in reversed(seen.tasks) if _same(call, each)), None)
-        if task is not None and task["state"] == "SUCCESS" and call["status"] != "success":
-            task = None  # it was refused: the equal call that succeeded is another one
+        elif call["status"] != "success" and task is not None and task["id"] not in told:
+            task = None  # it was refused: the equal call on record is another one
         arguments = ", ".join(f"{name}={value!r}" for name, value in call["args"].items())
-        told = _first_words(call["told"] or "(no answer)", 200)
-        rows.append((task, f"{call['tool']}({arguments})", _state(task), told))
+        rows.append((task, f"{call['tool']}({arguments})", _state(task), _first_words(told, 200)))
     return rows
 
 

@@ -61,5 +61,5 @@ def world_seen(scenario: Scenario, world: Row) -> tuple[list[Row], int]:
     """The effects of one conversation, and how many times the thing it counts happened."""
     if scenario.kind == "search":
         return [], int(world["seen"].get("GET /search", 0))
-    effects = [each for each in world["effects"] if each["subject"] in scenario.subjects]
+    effects = [each for each in world["effects"] if each["subject"] == scenario.subject]
     return effects, len(effects)

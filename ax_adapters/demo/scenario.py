@@ -13,7 +13,6 @@ COUNTED = {
     "stock": ("stock move", "stock moves"),
     "search": ("search", "searches"),
     "delete": ("deletion", "deletions"),
-    "wrong": ("wrong effect", "wrong effects"),
 }
 
 
@@ -40,11 +39,6 @@ class Scenario:
     def session(self) -> str:
         """The session every call of this conversation is recorded under."""
         return f"demo-{self.name}"
-
-    @property
-    def subjects(self) -> frozenset[str]:
-        """What the effects of this conversation are about."""
-        return frozenset(self.subject.split(","))
 
     @property
     def counted(self) -> str:

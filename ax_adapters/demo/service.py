@@ -99,23 +99,13 @@ class Handler(BaseHTTPRequestHandler):
             return str(body["to"]), {"mail": number, "sent": "now" if new else "already"}
         if path == "/stock":
             sku, delta = str(body["sku"]), body.get("delta")
-            number, _ = world.act(
-                "stock",
-                sku,
-                {"delta": delta},
-                change=lambda db: (
-                    db.execute("UPDATE stock SET qty = qty + ? WHERE sku = ?", (delta, sku)) and None
-                ),
-            )
+            move = ("UPDATE stock SET qty = qty + ? WHERE sku = ?", (delta, sku))
+            number, _ = world.act("stock", sku, {"delta": delta}, change=move)
             return sku, {"movement": number, "sku": sku, "delta": delta}
         if path.startswith("/orders/") and path.endswith("/delete"):
             order = world.order(unquote(path.split("/")[2]))
-            number, _ = world.act(
-                "delete",
-                order["id"],
-                {},
-                change=lambda db: db.execute("DELETE FROM orders WHERE id = ?", (order["id"],)) and None,
-            )
+            gone = ("DELETE FROM orders WHERE id = ?", (order["id"],))
+            number, _ = world.act("delete", order["id"], {}, change=gone)
             return order["id"], {"deleted": order["id"], "receipt": number}
         raise Refusal(404, f"no such page {path}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -47,6 +48,8 @@ def main(argv: Any = None) -> int:
     folder = (said.dir or Path(tempfile.mkdtemp(prefix="ax-demo-"))).resolve()
     if (folder / "wrapped" / "service.db").exists():
         ask.error(f"{folder} holds an earlier demo: name another --dir")
+    folder.mkdir(parents=True, exist_ok=True)
+    logging.getLogger("ax").addHandler(logging.FileHandler(folder / "operator.log"))
     if not said.json:
         sys.stderr.write(
             f"Running {len(chosen)} conversations, bare and wrapped, in processes of their own …\n"

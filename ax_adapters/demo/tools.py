@@ -12,9 +12,9 @@ from ax_core import Effect, Policy, current
 POLICIES: dict[str, Policy | Effect | str] = {
     "get_order": "read",
     "search_orders": "read",
-    "refund": Policy(effect="unsafe", not_applied=(Refused,)),
+    "refund": Policy(Effect.UNSAFE, not_applied=(Refused,)),
     "send_mail": "keyed",
-    "delete_order": Policy(effect="unsafe", confirm=True),
+    "delete_order": Policy(Effect.UNSAFE, confirm=True),
     # says nothing about its effect, on purpose: AX must be of use before anybody declares anything
     "adjust_stock": Policy(timeout=0.5),
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Callable
 from typing import Any
 
 DDL = """
@@ -78,7 +77,7 @@ class World:
         detail: Row,
         *,
         key: str | None = None,
-        change: Callable[[sqlite3.Connection], None] | None = None,
+        change: tuple[str, tuple[Any, ...]] | None = None,
     ) -> tuple[int, bool]:
         """Change the world and count it in one transaction; the effect's number, and whether it is new."""
         with self._changed:
@@ -89,7 +88,7 @@ class World:
                 ).fetchone()
                 if known is None:
                     if change is not None:
-                        change(self._db)
+                        self._db.execute(*change)
                     done = self._db.execute(
                         "INSERT INTO effects (kind, subject, detail, key) VALUES (?, ?, ?, ?)",
                         (kind, subject, json.dumps(detail), key),

@@ -39,10 +39,11 @@ from .states import RunState, State
 if TYPE_CHECKING:
     from .app import AX
     from .dispatch import Context, current
+    from .registry import Tool
 
 __version__ = "0.1.0"
 
-_LATER = {"AX": "app", "Context": "dispatch", "current": "dispatch"}
+_LATER = {"AX": "app", "Context": "dispatch", "Tool": "registry", "current": "dispatch"}
 
 
 def __getattr__(name: str) -> Any:
@@ -87,6 +88,7 @@ __all__ = [
     "TaskHandle",
     "TaskTimeout",
     "TaskUndone",
+    "Tool",
     "ToolFailed",
     "Unknown",
     "UnknownTask",

@@ -34,6 +34,9 @@ class Clock(Protocol):
     def random(self) -> float:
         """A number in [0, 1)."""
 
+    def skip(self, seconds: float) -> bool:
+        """Let this much time pass at once, if this clock can (only a test's can); whether it did."""
+
 
 class SystemClock:
     """The machine's clock; ids are UUIDs of version 7 (RFC 9562) with a counter that keeps one process in order."""
@@ -50,6 +53,9 @@ class SystemClock:
 
     def random(self) -> float:
         return random.random()
+
+    def skip(self, seconds: float) -> bool:
+        return False
 
     def new_id(self) -> str:
         with self._lock:

@@ -31,12 +31,20 @@ POINTS = (
 )
 
 _armed: dict[str, Callable[[], None]] = {}
+_listening: list[Callable[[str], None]] = []
+
+
+class Crash(BaseException):
+    """The process is taken to have died at this point: nothing that still runs may record anything."""
+
 
 
 def point(name: str) -> None:
     """Reach the fault point ``name``."""
     if _armed and (action := _armed.get(name)):
         action()
+    for hears in _listening:
+        hears(name)
 
 
 def arm(name: str, action: Callable[[], None], nth: int = 1) -> None:
@@ -61,6 +69,12 @@ def arm(name: str, action: Callable[[], None], nth: int = 1) -> None:
 def disarm() -> None:
     """Forget every armed point."""
     _armed.clear()
+
+
+def listen(hears: Callable[[str], None]) -> Callable[[], None]:
+    """Call ``hears`` with the name of every point that is reached; returns what ends that."""
+    _listening.append(hears)
+    return lambda: _listening.remove(hears)
 
 
 def _signal(which: int) -> Callable[[], None]:

@@ -80,6 +80,15 @@ class Hooks:
 
         return register
 
+    def off(self, handler: Handler) -> None:
+        """Call this handler no more."""
+        for name, handlers in list(self._handlers.items()):
+            left = [h for h in handlers if h is not handler]
+            if left:
+                self._handlers[name] = left
+            else:
+                self._handlers.pop(name, None)
+
     def wants(self, name: str) -> bool:
         """Whether anybody listens: an event nobody hears need not be made."""
         return name in self._handlers

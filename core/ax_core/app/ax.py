@@ -417,10 +417,23 @@ class AX(Verbs):
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
+    def __reduce__(self) -> Any:
+        # By its address: whoever unpickles it opens the same store. Frameworks copy tools this way.
+        core = self._core
+        if core.engine is not None or core.url == "sqlite://":
+            raise TypeError("an AX in memory, or on an engine of yours, cannot be pickled: give it a URL of a file")
+        return _at, (core.url, self._ns, core.settings)
+
     def __repr__(self) -> str:
         from ..store.database import default_url
 
         return f"<AX {self._core.url or default_url()} {self._ns!r}>"
+
+
+def _at(url: str | None, ns: str, settings: Settings) -> AX:
+    made = AX(url)
+    made._core.settings = settings
+    return made if ns == made.namespace else made.for_namespace(ns)
 
 
 def _outside_transaction(call: Call) -> Call:

@@ -110,7 +110,7 @@ class Core:
         )
         db.open()
         self._db, self._pid = db, os.getpid()
-        self.waiters, self.live = Waiters(), Live()
+        self.waiters, self.live = Waiters(self.clock), Live()
         self.owner = owner_id(self.clock.new_id()[-12:])
         self.tell = Tell(self.hooks, self.waiters.wake)
         # What dead processes left is classified before the first call, so that none can slip past it.
@@ -185,6 +185,7 @@ class Core:
             pause.acquire()
             while len(self.live) and self.clock.monotonic() < end:
                 pause.acquire(timeout=0.02)
+                self.clock.skip(0.02)
             self.closed = True
             if self._watch is not None:
                 self._watch.stop()

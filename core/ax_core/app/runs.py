@@ -76,6 +76,7 @@ class RunBlock:
             if self._on_busy == "supersede":
                 await wiring.db.awrite(self._supersede_op(entered, wiring), "control", durable=True)
             await asyncio.sleep(LOOK_AGAIN)
+            wiring.clock.skip(LOOK_AGAIN)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -82,6 +82,7 @@ async def enter(step: Enter, wiring: Wiring) -> Ended:
         # If the host cancels here, the thread goes on and records how it ended: whoever resumes attaches to it.
         await asyncio.wait_for(ended.wait(), left)
     except TimeoutError:
+        wiring.clock.skip(left or 0.0)
         return given_up(step, slot)
     assert slot.ended is not None
     return slot.ended
@@ -112,6 +113,7 @@ async def _on_loop(step: Enter, wiring: Wiring) -> Ended:
         wiring.live.remove(attempt)
         outcome, error = step.body.ended(task, attempt.context.cancelled)
         return Ended(outcome, None, error)
+    wiring.clock.skip(left or 0.0)
     attempt.given_up = True
     attempt.context.ask_to_stop()
     task.cancel()

@@ -28,6 +28,8 @@ class Call:
     Attributes:
         payload: the model-visible arguments, as submitted.
         body: runs the tool with the admitted arguments; None: the registered function. Never stored.
+        body_is_async: ``body`` is a coroutine function.
+        problem: the framework, or its adapter, has found that the arguments do not fit.
         run_id: an implicit run that the framework names; ``scope`` is one that was opened on purpose.
         address: where the framework can be woken (thread, checkpoint, interrupt …), as plain data.
         origin: ``call``, ``submit`` or ``compensation``.
@@ -36,6 +38,8 @@ class Call:
     tool: Tool[..., Any]
     payload: Any
     body: Callable[[dict[str, Any]], Any] | None = None
+    body_is_async: bool = False
+    problem: Invalid | None = None
     request_id: str | None = None
     run_id: str | None = None
     scope: RunScope | None = None
@@ -192,6 +196,9 @@ def _gated(
     """(arguments, why not, notes, hash, hash as submitted, text): what is hashed, stored and run is the same."""
     tool = call.tool
     notes: tuple[str, ...] = ()
+    if call.problem is not None:
+        raw = _raw_hash(call.payload)
+        return {}, call.problem, (), raw, raw, _raw_text(call.payload, wiring.payload_cap)
     if tool.validated_elsewhere:
         try:
             args = keys.plain(call.payload)

@@ -44,14 +44,14 @@ def calling(
     acts = tool.effect is not Effect.READ and sub.invalid is None
     seat: Seat = yield Write(admit(sub, wiring), "admit", acts, partial(_let_go, wiring, tool))
     fresh = seat.claimed and seat.how == "new"
-    runner = Runner(tool, sub.call.body or bound(tool), sub.timeout, passes, sub.args if fresh else None)
+    runner = runner_for(sub, passes, fresh)
     return (yield from following(seat, runner, wiring, patience))
 
 
 class Runner:
     """What a caller can run a task with."""
 
-    __slots__ = ("args", "passes", "run", "timeout", "tool")
+    __slots__ = ("args", "is_async", "passes", "run", "timeout", "tool")
 
     def __init__(
         self,
@@ -60,8 +60,19 @@ class Runner:
         timeout: int | None,
         passes: tuple[type[BaseException], ...] = (),
         args: dict[str, Any] | None = None,
+        is_async: bool | None = None,
     ) -> None:
         self.tool, self.run, self.timeout, self.passes, self.args = tool, run, timeout, passes, args
+        self.is_async = tool.is_async if is_async is None else is_async
+
+
+def runner_for(sub: Submission, passes: tuple[type[BaseException], ...], fresh: bool) -> Runner:
+    """What a submission's own caller can run it with; ``fresh``: the admitted arguments need no reading back."""
+    tool, call = sub.call.tool, sub.call
+    args = sub.args if fresh else None
+    if call.body is None:
+        return Runner(tool, bound(tool), sub.timeout, passes, args)
+    return Runner(tool, call.body, sub.timeout, passes, args, call.body_is_async)
 
 
 def bound(tool: Tool[..., Any]) -> RunBody:
@@ -118,9 +129,12 @@ def following(
                 waiter = wiring.waiters.of(row.id)
                 waiter.__enter__()
             else:
+                due = row.due_at is not None and runner is not None
                 if row.due_at is not None:
                     left = min(left, max(0.001, (row.due_at - now) / 1e6))
-                yield Rest(waiter, left)
+                # Only time stands between this caller and its next attempt, so a clock that can may skip it.
+                if not (due and wiring.clock.skip(left)):
+                    yield Rest(waiter, left)
             # Looked at after the waiter stands, so that no move is missed.
             seat = Seat((yield Look(partial(_get, row.id))), how=how, note=note)
     finally:
@@ -137,7 +151,7 @@ def entering(row: TaskRow, runner: Runner, wiring: Wiring) -> Enter:
     context = Context(row, wiring, deadline)
     args = runner.args if runner.args is not None else json.loads(row.payload)
     runner.args = None  # a further attempt reads them back from the record
-    body = Body(runner.run, args, runner.tool.policy, context, runner.tool.is_async, runner.passes)
+    body = Body(runner.run, args, runner.tool.policy, context, runner.is_async, runner.passes)
     return Enter(OpenAttempt(row, context, now), body, deadline, partial(recording, wiring, row, runner.tool))
 
 

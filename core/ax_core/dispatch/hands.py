@@ -57,7 +57,9 @@ def enter(step: Enter, wiring: Wiring) -> Ended:
         return _here(step, wiring)
     slot = Slot()
     start(step, wiring, slot)
-    if not slot.wait(step.deadline - wiring.clock.monotonic()):
+    left = max(0.0, step.deadline - wiring.clock.monotonic())
+    if not slot.wait(left):
+        wiring.clock.skip(left)
         return given_up(step, slot)
     assert slot.ended is not None
     return slot.ended

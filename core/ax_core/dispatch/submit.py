@@ -13,7 +13,7 @@ from ..states import State
 from .admit import admit
 from .answer import verdict
 from .call import Submission
-from .choreography import Runner, bound, following
+from .choreography import Runner, following, runner_for
 from .hands import carry_out
 from .seat import Seat
 from .steps import Step, Write
@@ -42,10 +42,8 @@ def dispatch_detached(seat: Seat, sub: Submission, wiring: Wiring, patience: flo
     """Run a submitted task on a thread of this process, if it is this caller's to run."""
     row = seat.row
     assert row is not None
-    tool = sub.call.tool
     if seat.claimed or State(row.state) in (State.QUEUED, State.RETRY_WAIT):
-        fresh = seat.claimed and seat.how == "new"
-        runner = Runner(tool, sub.call.body or bound(tool), sub.timeout, (), sub.args if fresh else None)
+        runner = runner_for(sub, (), seat.claimed and seat.how == "new")
         wiring.threads.spawn(partial(_see_through, seat, runner, wiring, patience))
     return TaskHandle.of(
         row.id,

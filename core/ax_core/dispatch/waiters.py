@@ -6,6 +6,8 @@ import _thread
 import asyncio
 from collections.abc import Callable
 
+from ..clock import Clock
+
 FIRST_LOOK = 0.02
 LAST_LOOK = 0.5
 
@@ -46,16 +48,19 @@ class Waiter:
 
     def wait(self, at_most: float | None) -> None:
         """Block until something moved, or it is time to look again."""
-        self._lock.acquire(timeout=max(0.0, self._next(at_most)))
+        pause = max(0.0, self._next(at_most))
+        if not self._lock.acquire(timeout=pause):
+            self._home.clock.skip(pause)
 
     async def await_(self, at_most: float | None) -> None:
         """:meth:`wait` for an event loop."""
         if self._event is None:
             self._loop, self._event = asyncio.get_running_loop(), asyncio.Event()
+        pause = max(0.0, self._next(at_most))
         try:
-            await asyncio.wait_for(self._event.wait(), max(0.0, self._next(at_most)))
+            await asyncio.wait_for(self._event.wait(), pause)
         except TimeoutError:
-            pass
+            self._home.clock.skip(pause)
         self._event.clear()
 
     def _next(self, at_most: float | None) -> float:
@@ -67,7 +72,8 @@ class Waiter:
 class Waiters:
     """Who waits for which task in this process."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
         self._by_task: dict[str, list[Callable[[], None]]] = {}
         self._lock = _thread.allocate_lock()
 

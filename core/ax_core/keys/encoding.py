@@ -69,7 +69,9 @@ def _encode(value: Any, path: str, depth: int) -> Any:
         return _model(value, path, depth)
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
         return _numpy(value, path, depth)
-    raise NotCanonical(path, f"a {type(value).__qualname__} has no stable text; pass plain data instead")
+    raise NotCanonical(
+        path, f"a value of type {type(value).__qualname__} has no stable text; pass plain data"
+    )
 
 
 def _object(items: Iterable[tuple[Any, Any]], path: str, depth: int) -> dict[str, Any]:
@@ -141,7 +143,7 @@ def _model(value: Any, path: str, depth: int) -> Any:
         if not _undistinct(dumped):
             dumped = value.model_dump(mode="json", by_alias=True)
     except Exception as error:  # whatever a user's serializer raises
-        why = f"a {type(value).__qualname__} that does not serialise ({type(error).__name__})"
+        why = f"a value of type {type(value).__qualname__} does not serialise ({type(error).__name__})"
         raise NotCanonical(path, why) from error
     return _encode(dumped, path, depth + 1)
 

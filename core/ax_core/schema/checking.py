@@ -111,6 +111,7 @@ def check_all(root: Place, dialect: Dialect) -> tuple[str, ...]:
             continue
         _check_patterns(place)
         keywords |= place.schema.keys() & _NOT_TOGETHER
+        _spell_out(place.schema)
         for keyword in _REFERENCES:
             reference = place.schema.get(keyword)
             if isinstance(reference, str):
@@ -129,6 +130,13 @@ def check_all(root: Place, dialect: Dialect) -> tuple[str, ...]:
             "#", "unevaluatedProperties with patternProperties: use additionalProperties instead"
         )
     return tuple(remarks)
+
+
+def _spell_out(schema: dict[str, Any]) -> None:
+    """Write a property that is ``false`` in full: of the short form jsonschema does not say where it stands."""
+    properties = schema.get("properties")
+    for name in [name for name, inner in (properties or {}).items() if inner is False]:
+        schema["properties"][name] = {"not": {}}
 
 
 def _inner(place: Place, dialect: Dialect) -> list[tuple[str, Any]]:

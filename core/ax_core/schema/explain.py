@@ -144,6 +144,6 @@ _EXPECTED: dict[str, Callable[[Any], str]] = {
     "uniqueItems": lambda wanted: "items that all differ",
     "oneOf": lambda wanted: "exactly one of the alternatives to fit",
     "anyOf": lambda wanted: "one of the alternatives to fit",
-    "not": lambda wanted: "something that the schema does not exclude",
+    "not": lambda wanted: "something that the schema does not exclude" if wanted else "nothing",
     "propertyNames": lambda wanted: "other names",
 }

@@ -4,7 +4,7 @@ A pattern runs on a linear-time engine (the Rust ``regex`` inside pydantic-core)
 slow down. What that engine does not know (look-around, back references) runs on Python's ``re`` under two
 rules: a repeated group that itself repeats or has alternatives is refused at registration, and a text is
 matched only up to the length at which the worst case is about ten million steps; one set of arguments gets
-ten times as many in all. What is beyond does not match: fail closed.
+three times as many in all. What is beyond does not match: fail closed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ax_core.schema.outline import outline
 STEPS = 10_000_000
 """Worst-case steps that one match on Python's engine may take: about a tenth of a second."""
 
-ALL_STEPS = 10 * STEPS
+ALL_STEPS = 3 * STEPS
 """The same for all matches within one `bounded` block."""
 
 MAX_PATTERN = 10_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections import deque
 from collections.abc import Callable
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 T = TypeVar("T")
+_numbers = itertools.count(1)
 
 
 class Database:
@@ -49,7 +51,7 @@ class Database:
         self._clock, self._threads, self._engine, self._announce = clock, threads, engine, announce
         self._readers: deque[Any] = deque()
         self._anchor: Any = None  # keeps a database in memory alive
-        self._memory = f"file:/ax-{clock.new_id()}?vfs=memdb"
+        self._memory = f"file:/ax-{next(_numbers)}?vfs=memdb"
         self.commits = Commits(self._connect, self.dialect, threads, self.path or "in memory")
         self._opened = False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 HEAD = "0001"
 """The newest revision; a test keeps it equal to the migrations' own head."""
 VERSION_TABLE = "ax_version"
+
+_alembic = threading.Lock()
+"""Alembic keeps its context in module globals: one migration at a time in a process."""
 
 
 def upgrade(raw: Any, where: str) -> None:
@@ -28,7 +32,7 @@ def upgrade(raw: Any, where: str) -> None:
 
     # Alembic writes on our own connection, inside a transaction that it does not end.
     engine = create_engine("sqlite://", creator=lambda: raw, poolclass=StaticPool, pool_reset_on_return=None)
-    with engine.connect() as connection, connection.begin():
+    with _alembic, engine.connect() as connection, connection.begin():
         # The write lock first, then a second look: one process migrates, the others find it done.
         raw.execute("BEGIN IMMEDIATE")
         version = _version(raw)

@@ -24,7 +24,9 @@ def test_only_the_declared_fields_count_in_any_order() -> None:
 
 
 def test_missing_null_and_empty_are_three_different_things() -> None:
-    assert len({key(args, "a") for args in ({}, {"a": None}, {"a": ""}, {"a": "missing"}, {"a": "null"})}) == 5
+    assert (
+        len({key(args, "a") for args in ({}, {"a": None}, {"a": ""}, {"a": "missing"}, {"a": "null"})}) == 5
+    )
 
 
 def test_dotted_paths_go_inside_objects_and_lists() -> None:
@@ -32,7 +34,14 @@ def test_dotted_paths_go_inside_objects_and_lists() -> None:
     assert business_key(["order.id"], args)[2] == '"7"'
     assert business_key(["order.lines.0.sku"], args)[2] == "9"
     assert business_key(["a.b"], args)[2] == "1"
-    for field in ("order.nothing", "order.id.deeper", "order.lines.1.sku", "order.lines.x", "order.lines.-1", "no.way"):
+    for field in (
+        "order.nothing",
+        "order.id.deeper",
+        "order.lines.1.sku",
+        "order.lines.x",
+        "order.lines.-1",
+        "no.way",
+    ):
         assert business_key([field], args)[1:] == ("missing", "")
 
 
@@ -51,8 +60,14 @@ def test_declared_decimals_agree_in_every_spelling_and_differ_by_every_digit() -
     assert key({"amount": "1e999999999"}, "amount", amount="decimal") != key(
         {"amount": "1e999999998"}, "amount", amount="decimal"
     )
-    assert key({"amount": "-0.0"}, "amount", amount="decimal") == key({"amount": 0}, "amount", amount="decimal")
-    assert business_key(["amount"], {"amount": "-12.50"}, {"amount": "decimal"}) == ("amount", "decimal", '"-125e-1"')
+    assert key({"amount": "-0.0"}, "amount", amount="decimal") == key(
+        {"amount": 0}, "amount", amount="decimal"
+    )
+    assert business_key(["amount"], {"amount": "-12.50"}, {"amount": "decimal"}) == (
+        "amount",
+        "decimal",
+        '"-125e-1"',
+    )
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False), st.decimals(allow_nan=False, allow_infinity=False))

@@ -18,10 +18,14 @@ from ax_core.keys import MAX_DEPTH, MAX_DIGITS, NotCanonical, canonical
 from ax_core.keys.forms import FORMS, table_markdown
 
 # Keys on both sides of the surrogates, where UTF-16 order and code point order differ.
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(["\ufffd", "\U00010000"])
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
+    ["\ufffd", "\U00010000"]
+)
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts
 trees = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4), max_leaves=20
+    scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=20,
 )
 
 
@@ -38,7 +42,9 @@ def same(read: Any, value: Any) -> bool:
         return read.keys() == value.keys() and all(same(read[key], value[key]) for key in value)
     if isinstance(value, list):
         return len(read) == len(value) and all(map(same, read, value))
-    return (float(read) == value) if isinstance(value, float) else (read == value and type(read) is type(value))
+    return (
+        (float(read) == value) if isinstance(value, float) else (read == value and type(read) is type(value))
+    )
 
 
 def within_doubles(value: Any) -> bool:

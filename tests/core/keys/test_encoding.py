@@ -117,7 +117,7 @@ def test_an_unsupported_type_is_refused_and_never_its_repr(value: Any) -> None:
 
 
 def test_the_refusal_names_the_place_and_the_type() -> None:
-    with pytest.raises(NotCanonical, match=r"^args\.a\[1\]\.b: a object has no stable text"):
+    with pytest.raises(NotCanonical, match=r"^args\.a\[1\]\.b: a value of type object has no stable text"):
         plain({"a": [0, {"b": object()}]}, "args")
 
 
@@ -165,9 +165,19 @@ def test_a_timedelta_reads_back_exactly(value: dt.timedelta) -> None:
 
 def test_numpy_scalars_are_their_python_values_and_arrays_are_refused() -> None:
     numpy = pytest.importorskip("numpy")
-    assert plain([numpy.int64(7), numpy.float64(1.5), numpy.bool_(True), numpy.str_("x")]) == [7, 1.5, True, "x"]
+    assert plain([numpy.int64(7), numpy.float64(1.5), numpy.bool_(True), numpy.str_("x")]) == [
+        7,
+        1.5,
+        True,
+        "x",
+    ]
     assert args_hash({"v": numpy.int64(7)}) == args_hash({"v": 7}) != args_hash({"v": numpy.int64(8)})
-    for value in (numpy.array([1]), numpy.datetime64("2026-03-01"), numpy.float64("nan"), numpy.longdouble(1)):
+    for value in (
+        numpy.array([1]),
+        numpy.datetime64("2026-03-01"),
+        numpy.float64("nan"),
+        numpy.longdouble(1),
+    ):
         with pytest.raises(NotCanonical):
             plain(value)
 

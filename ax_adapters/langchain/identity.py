@@ -1,0 +1,105 @@
+"""Which decision of the model a call is, from what LangGraph tells a tool.
+
+In a node, (thread id, checkpoint namespace, tool call id, tool) is the same on crash-resume, interrupt-resume and
+node retry, and new in a later turn that uses the id again and in a time-travel fork. A repeat within one execution
+of the node is told apart by an ordinal, which advances only once a success was delivered.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ax_core import keys
+
+_KEEP = 1024
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who asks: all None where the framework gives nothing to hold on to."""
+
+    request_id: str | None = None
+    run_id: str | None = None
+    session: str | None = None
+    address: dict[str, Any] | None = None
+    seat: tuple[Any, tuple[str, ...]] | None = None
+    ordinal: int = 0
+
+    def delivered(self) -> None:
+        """A success was handed over: the same call again, in this execution of the node, is a new decision."""
+        if self.seat is not None:
+            _ordinals.advance(*self.seat, self.ordinal)
+
+
+class _Ordinals:
+    """Per execution of a node (LangGraph makes a scratchpad for each): how often each call succeeded."""
+
+    def __init__(self) -> None:
+        self._pads: OrderedDict[int, tuple[object, dict[tuple[str, ...], int]]] = OrderedDict()
+
+    def of(self, pad: object, seat: tuple[str, ...]) -> int:
+        return self._counts(pad).get(seat, 0)
+
+    def advance(self, pad: object, seat: tuple[str, ...], ordinal: int) -> None:
+        counts = self._counts(pad)
+        counts[seat] = max(counts.get(seat, 0), ordinal + 1)
+
+    def _counts(self, pad: object) -> dict[tuple[str, ...], int]:
+        # Held strongly, so that an id is never used again while it is a key here.
+        known = self._pads.get(id(pad))
+        if known is None:
+            known = self._pads[id(pad)] = (pad, {})
+            while len(self._pads) > _KEEP:
+                self._pads.popitem(last=False)
+        return known[1]
+
+
+_ordinals = _Ordinals()
+
+
+def identify(ns: str, tool: str, tool_call_id: str | None, args_hash: str, config: Mapping[str, Any] | None) -> Identity:
+    """The identity of a call from its RunnableConfig."""
+    conf: Mapping[str, Any] = (config or {}).get("configurable") or {}
+    thread, place = conf.get("thread_id"), conf.get("checkpoint_ns")
+    session = str(thread) if thread else None
+    named_run = conf.get("ax_run")
+    run_id = str(named_run) if named_run else _run_of_message(ns, session, conf)
+    if not place or not (pad := conf.get("__pregel_scratchpad")):
+        return Identity(run_id=run_id, session=session)
+    # A bare tool.invoke(args) inside a node has no tool call id: its arguments stand in.
+    who = f"id:{tool_call_id}" if tool_call_id else f"args:{args_hash}"
+    seat = (str(place), who, tool)
+    ordinal = _ordinals.of(pad, seat)
+    return Identity(
+        request_id=f"lg:{keys.digest(session or '', str(place), who, tool, str(ordinal))[:40]}",
+        run_id=run_id,
+        session=session,
+        address={
+            "framework": "langgraph",
+            "thread_id": session,
+            "checkpoint_ns": str(place),
+            "checkpoint_id": conf.get("checkpoint_id"),
+            "tool_call_id": tool_call_id,
+        },
+        seat=(pad, seat),
+        ordinal=ordinal,
+    )
+
+
+def _run_of_message(ns: str, session: str | None, conf: Mapping[str, Any]) -> str | None:
+    """The intent that the last human message is, where the graph lets it be read."""
+    read = conf.get("__pregel_read")
+    if session is None or read is None:
+        return None
+    try:
+        messages = read("messages")
+    except Exception:  # a graph without that channel
+        return None
+    for message in reversed(messages if isinstance(messages, list) else []):
+        if getattr(message, "type", None) == "human":
+            said = getattr(message, "id", None)
+            return keys.idempotency_key("run", ns, session, said) if said else None
+    return None

@@ -1,0 +1,124 @@
+"""The seam: a cached dynamic subclass of the tool's own class that shares the tool's state.
+
+It learns the tool call id and the config in ``run``/``arun`` and dispatches in ``_run``/``_arun``; validation,
+callbacks and formatting stay the framework's. To the framework it is the tool itself.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from langchain_core.tools import BaseTool
+
+from ax_core import AXError
+
+from ..bridge import Binding, refusals
+from .dispatching import adispatch, dispatch, refuse_unknown, report_problem
+from .pending import Pending, current_pending, dispatching, learn, noted, refusal
+
+MARK = "__ax_binding__"
+
+
+def shadow_class(base: type[BaseTool], binding: Binding) -> type[BaseTool]:
+    """The subclass of ``base`` for a binding; made once for both."""
+    cache: dict[Any, type[BaseTool]] = binding.ax.__dict__.setdefault("_langchain_shadows", {})
+    key = (base, binding)
+    if key not in cache:
+        cache[key] = _make(base, binding)
+    return cache[key]
+
+
+def shadow(tool: BaseTool, binding: Binding) -> BaseTool:
+    """A wrapped twin of ``tool``: attribute writes on either are seen by both."""
+    cls = shadow_class(type(tool), binding)
+    twin = cls.__new__(cls)
+    for slot in ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__"):
+        object.__setattr__(twin, slot, getattr(tool, slot))
+    return twin
+
+
+def _make(base: type[BaseTool], binding: Binding) -> type[BaseTool]:
+    @functools.wraps(base.run)
+    def run(self: Any, tool_input: Any, *args: Any, config: Any = None, tool_call_id: str | None = None, **kw: Any) -> Any:
+        pending = learn(self, tool_input, tool_call_id, config)
+        token = current_pending.set(pending)
+        try:
+            refuse_unknown(binding, pending)
+            result = base.run(self, tool_input, *args, config=config, tool_call_id=tool_call_id, **kw)
+        except Exception as error:
+            if (told := _told(binding, pending, error)) is not None:
+                return told
+            report_problem(binding, pending, error)
+            raise
+        finally:
+            current_pending.reset(token)
+        return noted(result, pending.note)
+
+    @functools.wraps(base.arun)
+    async def arun(
+        self: Any, tool_input: Any, *args: Any, config: Any = None, tool_call_id: str | None = None, **kw: Any
+    ) -> Any:
+        pending = learn(self, tool_input, tool_call_id, config)
+        token = current_pending.set(pending)
+        try:
+            await refuse_unknown(binding, pending, asynchronous=True)
+            result = await base.arun(self, tool_input, *args, config=config, tool_call_id=tool_call_id, **kw)
+        except Exception as error:
+            if (told := _told(binding, pending, error)) is not None:
+                return told
+            await report_problem(binding, pending, error, asynchronous=True)
+            raise
+        finally:
+            current_pending.reset(token)
+        return noted(result, pending.note)
+
+    @functools.wraps(base._run)
+    def _run(self: Any, *args: Any, **kw: Any) -> Any:
+        if id(self) in dispatching.get():
+            return base._run(self, *args, **kw)
+        return dispatch(binding, self, base, args, kw)
+
+    members: dict[str, Any] = {
+        "__module__": base.__module__,
+        "__qualname__": base.__qualname__,
+        "__doc__": base.__doc__,
+        "__annotations__": {},
+        MARK: binding,
+        "run": run,
+        "arun": arun,
+        "_run": _run,
+        "__reduce_ex__": _reducer(base, binding),
+    }
+    if base._arun is not BaseTool._arun:  # else BaseTool._arun comes through _run, on a thread
+
+        @functools.wraps(base._arun)
+        async def _arun(self: Any, *args: Any, **kw: Any) -> Any:
+            if id(self) in dispatching.get():
+                return await base._arun(self, *args, **kw)
+            return await adispatch(binding, self, base, args, kw)
+
+        members["_arun"] = _arun
+    made: type[BaseTool] = type(base)(base.__name__, (base,), members)
+    return made
+
+
+def _told(binding: Binding, pending: Pending, error: Exception) -> Any:
+    """The verdict as an answer to the model; None: the exception is not AX's, or must be raised."""
+    if not isinstance(error, AXError) or error is not pending.verdict:
+        return None
+    run = str(pending.config.get("configurable", {}).get("thread_id") or error.task_id or "")
+    return None if refusals.must_raise(error, run, binding.on_refusal) else refusal(error, pending)
+
+
+def _reducer(base: type[BaseTool], binding: Binding) -> Any:
+    def reduce(self: Any, protocol: Any) -> Any:
+        plain = object.__new__(base)
+        BaseTool.__setstate__(plain, BaseTool.__getstate__(self))
+        return _again, (plain, binding)
+
+    return reduce
+
+
+def _again(plain: BaseTool, binding: Binding) -> BaseTool:
+    return shadow(plain, binding)

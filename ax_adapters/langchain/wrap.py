@@ -1,0 +1,113 @@
+"""Wrapping: the same kind of container comes back, the originals stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from langchain_core.tools import BaseTool, BaseToolkit
+from langchain_core.tools import tool as make_tool
+
+from ax_core import AX, Effect, Policy, PolicyError
+
+from ..bridge import Binding, check_on_refusal, policies_for, tell_undeclared
+from .dispatching import register
+from .shadow import MARK, shadow
+
+AnyPolicy = Policy | Effect | str | Mapping[str, Any]
+
+
+def wrap_tool(
+    tool: BaseTool | Callable[..., Any],
+    ax: AX,
+    *,
+    policy: AnyPolicy | None = None,
+    timeout: float | None = None,
+    on_refusal: str = "return",
+) -> BaseTool:
+    """One tool under AX; a callable is made a tool first, a wrapped one comes back as it is.
+
+    Args:
+        policy: how AX treats it; none is *undeclared*.
+        timeout: the body's limit in seconds, unless the policy has one.
+        on_refusal: ``"return"`` AX's verdicts to the model as error messages, or ``"raise"`` them.
+
+    Raises:
+        PolicyError: an invalid policy, a name that is taken, or a class that cannot be wrapped.
+    """
+    made = tool if isinstance(tool, BaseTool) else make_tool(tool)
+    name = made.name
+    wrapped = wrap_tools(
+        [made], ax, policies=None if policy is None else {name: policy}, timeout=timeout, on_refusal=on_refusal
+    )
+    return wrapped[0]  # type: ignore[no-any-return]
+
+
+def wrap_tools(
+    tools: Any,
+    ax: AX,
+    *,
+    policies: Mapping[str, AnyPolicy] | None = None,
+    default_effect: Effect | str | None = None,
+    timeout: float | None = None,
+    on_refusal: str = "return",
+) -> Any:
+    """Tools under AX: a list, tuple or toolkit of tools and callables.
+
+    Provider dicts (``{"type": "web_search"}``) and wrapped tools pass through.
+
+    Args:
+        policies: by tool name; ``default_effect`` is for those it does not name.
+        timeout, on_refusal: as in :func:`wrap_tool`.
+
+    Raises:
+        PolicyError: an invalid policy, one for a tool that is not there, clashing names, or a class that cannot
+            be wrapped.
+    """
+    check_on_refusal(on_refusal)
+    if isinstance(tools, BaseToolkit):
+        tools = tools.get_tools()
+    if isinstance(tools, BaseTool) or not isinstance(tools, Sequence):
+        raise PolicyError(f"wrap_tools takes a list, tuple or toolkit, not {type(tools).__name__}; one tool: wrap_tool")
+    ready = [item if isinstance(item, BaseTool | dict) else make_tool(item) for item in tools]
+    ours = [item for item in ready if isinstance(item, BaseTool) and not wrapped(item)]
+    _no_clash(ours)
+    names = [item.name for item in ready if isinstance(item, BaseTool)]
+    made = policies_for(names, policies, default_effect, timeout)
+    for item in ours:
+        _wrappable(item)
+    done = {id(item): _wrap(item, Binding(ax, made[item.name], on_refusal)) for item in ours}
+    tell_undeclared(ax, {item.name: made[item.name] for item in ours})
+    result = [done.get(id(item), item) for item in ready]
+    return tuple(result) if isinstance(tools, tuple) else result
+
+
+def wrapped(tool: BaseTool) -> bool:
+    """Whether a tool goes through AX already."""
+    return hasattr(type(tool), MARK)
+
+
+def _wrap(tool: BaseTool, binding: Binding) -> BaseTool:
+    register(binding, tool)
+    return shadow(tool, binding)
+
+
+def _no_clash(tools: list[BaseTool]) -> None:
+    seen: dict[str, BaseTool] = {}
+    for item in tools:
+        if item.name in seen and seen[item.name] is not item:
+            raise PolicyError(f"two tools are named {item.name!r}; the model could not tell them apart either")
+        seen[item.name] = item
+
+
+def _wrappable(tool: BaseTool) -> None:
+    for name in ("invoke", "ainvoke", "run", "arun"):
+        method = getattr(type(tool), name)
+        code = getattr(method, "__code__", None)
+        if code is None or method.__module__.startswith(("langchain_core.", "langchain.", "langgraph.")):
+            continue
+        if not {"super", "__class__", "_run", "_arun", name} & {*code.co_names, *code.co_freevars}:
+            raise PolicyError(
+                f"tool {tool.name!r} ({type(tool).__name__}) overrides {name}() without reaching _run(), so AX cannot "
+                "stand between; implement _run()/_arun() instead, or call the tool through ax.register"
+            )

@@ -1,0 +1,455 @@
+"""The ending table, cell by cell: against the pure decision, and end to end through ``ax.call``."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from ax_core import AX, AXError, Effect, NotApplied, OutcomeUnknown, Task, TaskTimeout, ToolFailed, current
+from ax_core.decide import POISON, Facts, Lost, Paused, Raised, Returned, Stopped, TimedOut, decide
+from ax_core.states import State
+from support.aside import Aside, outcome
+from support.fresh import beat, fresh
+from support.probe import Held, Probe
+from support.skew import Skew
+
+READ, IDEMPOTENT, KEYED = Effect.READ, Effect.IDEMPOTENT, Effect.KEYED
+TRANSACTIONAL, UNDECLARED, UNSAFE = Effect.TRANSACTIONAL, Effect.UNDECLARED, Effect.UNSAFE
+EFFECTS = (READ, IDEMPOTENT, KEYED, TRANSACTIONAL, UNDECLARED, UNSAFE)
+SAFE = (READ, IDEMPOTENT, KEYED, TRANSACTIONAL)
+
+# The table as the design states it. A cell is (with no retry left, with retries left).
+FAILS, FAILS_MAYBE = "FAILED", "FAILED maybe_applied"
+AGAIN, UNKNOWN, READY = "RETRY_WAIT", "QUARANTINE outcome_unknown", "QUEUED interrupted"
+TABLE: dict[str, dict[Effect, tuple[str, str]]] = {
+    "returned": dict.fromkeys(EFFECTS, ("SUCCESS", "SUCCESS")),
+    "not applied": {
+        **dict.fromkeys((*SAFE, UNSAFE), (FAILS, AGAIN)),
+        UNDECLARED: (FAILS, FAILS),
+    },
+    "raised": {
+        **dict.fromkeys(SAFE, (FAILS, AGAIN)),
+        UNDECLARED: (FAILS, FAILS),
+        UNSAFE: (FAILS_MAYBE, FAILS_MAYBE),
+    },
+    "timeout": {
+        **dict.fromkeys(SAFE, ("TIMEOUT", AGAIN)),
+        UNDECLARED: (UNKNOWN, UNKNOWN),
+        UNSAFE: (UNKNOWN, UNKNOWN),
+    },
+    "lost": {
+        **dict.fromkeys(SAFE, (READY, READY)),
+        UNDECLARED: (UNKNOWN, UNKNOWN),
+        UNSAFE: (UNKNOWN, UNKNOWN),
+    },
+}
+# With marks_effect and before the mark nothing can have happened: only "undeclared" still never retries.
+UNMARKED: dict[str, dict[Effect, tuple[str, str]]] = {
+    "raised": {UNSAFE: (FAILS, AGAIN), UNDECLARED: (FAILS, FAILS)},
+    "timeout": {UNSAFE: ("TIMEOUT", AGAIN), UNDECLARED: ("TIMEOUT", "TIMEOUT")},
+    "lost": {UNSAFE: (READY, READY), UNDECLARED: (READY, READY)},
+}
+ENDINGS: dict[str, Any] = {
+    "returned": Returned(1),
+    "not applied": Raised(NotApplied("no"), not_applied=True),
+    "raised": Raised(RuntimeError("no")),
+    "timeout": TimedOut(closed=False),
+    "lost": Lost(),
+}
+CELLS = [(ending, effect, retries) for ending in TABLE for effect in EFFECTS for retries in (0, 2)]
+
+
+def said(state: str, reason: str | None, maybe_applied: bool) -> str:
+    return " ".join(filter(None, [state, reason, "maybe_applied" if maybe_applied else ""]))
+
+
+def decided(facts: Facts, ending: Any) -> str:
+    decision = decide(facts, ending)
+    return said(decision.state.value, decision.reason.value if decision.reason else None, decision.maybe_applied)
+
+
+@pytest.mark.parametrize("ending,effect,retries", CELLS)
+def test_every_cell_is_decided_as_the_table_says(ending: str, effect: Effect, retries: int) -> None:
+    facts = Facts(effect, max_attempts=retries + 1)
+    assert decided(facts, ENDINGS[ending]) == TABLE[ending][effect][retries > 0]
+
+
+@pytest.mark.parametrize("ending,effect,retries", CELLS)
+def test_the_last_attempt_has_no_retry_left(ending: str, effect: Effect, retries: int) -> None:
+    facts = Facts(effect, max_attempts=retries + 1, failures=retries)
+    assert decided(facts, ENDINGS[ending]) == TABLE[ending][effect][0]
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+@pytest.mark.parametrize("effect", [UNDECLARED, UNSAFE])
+@pytest.mark.parametrize("ending", list(UNMARKED))
+def test_before_the_mark_nothing_is_in_doubt_and_after_it_everything(ending: str, effect: Effect, retries: int) -> None:
+    before = Facts(effect, marks_effect=True, max_attempts=retries + 1)
+    after = Facts(effect, marks_effect=True, acted=True, max_attempts=retries + 1)
+    assert decided(before, ENDINGS[ending]) == UNMARKED[ending][effect][retries > 0]
+    assert decided(after, ENDINGS[ending]) == TABLE[ending][effect][retries > 0]
+
+
+@pytest.mark.parametrize("effect", [IDEMPOTENT, KEYED])
+@pytest.mark.parametrize("ending", list(UNMARKED))
+def test_a_mark_changes_nothing_where_a_repeat_is_harmless(ending: str, effect: Effect) -> None:
+    for acted in (False, True):
+        facts = Facts(effect, marks_effect=True, acted=acted, max_attempts=3)
+        assert decided(facts, ENDINGS[ending]) == TABLE[ending][effect][1]
+
+
+@pytest.mark.parametrize("effect", [READ, UNSAFE])
+def test_a_timeout_leaves_the_attempt_open_until_the_body_was_seen_to_end(effect: Effect) -> None:
+    assert not decide(Facts(effect), TimedOut(closed=False)).closed
+    assert decide(Facts(effect), TimedOut(closed=True)).closed
+
+
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_a_body_that_was_never_entered_leaves_no_doubt_at_all(effect: Effect) -> None:
+    assert decided(Facts(effect), TimedOut(closed=True, entered=False)) == "TIMEOUT"
+    lost = decide(Facts(effect, interruptions=POISON), Lost(entered=False))
+    assert (lost.state, lost.interruption) == (State.QUEUED, False)
+
+
+@pytest.mark.parametrize("effect", SAFE)
+def test_interruptions_are_no_failures_and_have_a_cap_of_their_own(effect: Effect) -> None:
+    for before in range(POISON - 1):
+        decision = decide(Facts(effect, interruptions=before, max_attempts=1), Lost())
+        assert (decision.state, decision.failure, decision.interruption) == (State.QUEUED, False, True)
+    assert decided(Facts(effect, interruptions=POISON - 1), Lost()) == "DEAD poison"
+
+
+@pytest.mark.parametrize("effect", EFFECTS)
+@pytest.mark.parametrize("ending", ["not applied", "raised", "timeout", "lost"])
+def test_a_cancelled_task_gets_no_further_attempt_whatever_its_ending(ending: str, effect: Effect) -> None:
+    decision = decide(Facts(effect, max_attempts=5, cancel_requested=True), ENDINGS[ending])
+    assert decision.state not in (State.RETRY_WAIT, State.QUEUED, State.WAITING)
+
+
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_a_body_that_obeyed_a_cancel_is_cancelled_and_one_that_was_cut_off_may_be_in_doubt(effect: Effect) -> None:
+    unsafe = effect in (UNDECLARED, UNSAFE)
+    assert decided(Facts(effect), Stopped()) == said("CANCELLED", "by_user", unsafe)
+    assert decided(Facts(effect), Stopped(by_itself=False)) == (UNKNOWN if unsafe else "CANCELLED by_user")
+
+
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_a_frameworks_pause_is_no_failure_unless_the_tool_had_acted(effect: Effect) -> None:
+    paused = decide(Facts(effect), Paused())
+    assert (paused.state, paused.reason, paused.failure) == (State.WAITING, "paused", False)
+    assert decided(Facts(effect, marks_effect=True, acted=True), Paused()) == UNKNOWN
+
+
+@pytest.mark.parametrize("ending", ["not applied", "raised", "timeout"])
+def test_exhausted_retries_are_a_dead_letter_only_where_nobody_waits(ending: str) -> None:
+    spent = {"max_attempts": 3, "failures": 2}
+    assert decided(Facts(IDEMPOTENT, **spent, waited=False), ENDINGS[ending]) == "DEAD retries_exhausted"
+    assert decided(Facts(IDEMPOTENT, **spent), ENDINGS[ending]) == TABLE[ending][IDEMPOTENT][0]
+    assert decided(Facts(IDEMPOTENT, waited=False), ENDINGS[ending]) == TABLE[ending][IDEMPOTENT][0]
+
+
+# -- end to end ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clock() -> Skew:
+    return Skew()
+
+
+@pytest.fixture
+def ax(clock: Skew) -> Iterator[AX]:
+    with fresh(clock) as made:
+        yield made
+
+
+def end_as(ending: str, ax: AX, probe: Probe, clock: Skew, **policy: Any) -> tuple[Any, Task, Held]:
+    """Let one call's attempts all end in ``ending``; what the caller got, the task, and what holds the body."""
+    held = Held("late")
+    item = {
+        "returned": "done",
+        "not applied": NotApplied("refused"),
+        "raised": RuntimeError("no"),
+        "timeout": held,
+    }[ending]
+    probe.then(item)
+    if ending != "timeout":
+        probe.then(item, item)
+    limit = 0.05 if ending == "timeout" else 30.0
+    probe.tool(ax, timeout=limit, backoff=0, **policy)
+    call = Aside(lambda: ax.call("pay", request_id="r"))
+    if ending == "timeout":
+        held.wait_entered()
+    got = outcome(call.result)
+    return got, ax.tasks().tasks[0], held
+
+
+def stands(task: Task) -> str:
+    return said(task.state.value, task.reason, task.maybe_applied)
+
+
+@pytest.mark.parametrize("ending,effect,retries", [c for c in CELLS if c[0] in ("returned", "not applied", "raised")])
+def test_every_ending_of_a_body_is_recorded_as_the_table_says(
+    ax: AX, clock: Skew, ending: str, effect: Effect, retries: int
+) -> None:
+    probe = Probe()
+    got, task, _ = end_as(ending, ax, probe, clock, effect=effect, retries=retries)
+    alone, further = TABLE[ending][effect]
+    assert stands(task) == alone
+    assert probe.count == task.attempts == (retries + 1 if further == AGAIN else 1)
+    assert len(probe.keys) == 1
+    assert not any(attempt.closed is False for attempt in ax.get(task.id).history)
+    if ending == "returned":
+        assert got == "done"
+    else:
+        assert isinstance(got, ToolFailed)
+        assert got.maybe_applied is (alone == FAILS_MAYBE)
+        assert got.safe_to_repeat is (alone != FAILS_MAYBE)
+        assert type(got.__cause__) is (NotApplied if ending == "not applied" else RuntimeError)
+
+
+@pytest.mark.parametrize("effect", [READ, IDEMPOTENT, KEYED, UNDECLARED, UNSAFE])
+def test_a_timeout_without_retries_ends_as_the_table_says(ax: AX, clock: Skew, effect: Effect) -> None:
+    probe = Probe()
+    got, task, held = end_as("timeout", ax, probe, clock, effect=effect)
+    assert stands(task) == TABLE["timeout"][effect][0]
+    assert isinstance(got, OutcomeUnknown if effect in (UNDECLARED, UNSAFE) else TaskTimeout)
+    assert got.safe_to_repeat is (effect in SAFE)
+    assert not ax.get(task.id).history[-1].closed
+    assert probe.count == 1
+    held.go.set()
+
+
+@pytest.mark.parametrize("effect", [IDEMPOTENT, KEYED])
+def test_a_timeout_is_retried_only_once_its_attempt_is_closed(ax: AX, effect: Effect) -> None:
+    held = Held("late")
+    probe = Probe(held, "second")
+    probe.tool(ax, effect=effect, retries=1, backoff=0, timeout=0.05)
+    retrying = Held()
+    ax.on("retrying")(lambda event: retrying.entered.set())
+    call = Aside(lambda: ax.call("pay"))
+    retrying.wait_entered()
+    task = ax.tasks().tasks[0]
+    assert (task.state, task.attempts) == (State.RETRY_WAIT, 1)
+    assert ax.call("pay", {"order": "another"}) == "second"  # others go on meanwhile
+    assert probe.count == 2
+    assert not call.ended
+    held.go.set()
+    assert call.result() == "done"
+    assert [(a.number, a.late_outcome) for a in ax.get(task.id).history][0] == (1, "returned")
+    assert probe.count == 3
+
+
+def test_a_read_that_timed_out_is_retried_beside_its_open_attempt(ax: AX) -> None:
+    held = Held("late")
+    probe = Probe(held, "second")
+    probe.tool(ax, effect=READ, retries=1, backoff=0, timeout=0.05)
+    assert ax.call("pay") == "second"
+    assert not held.go.is_set()
+    held.go.set()
+
+
+@pytest.mark.parametrize("effect", [UNDECLARED, UNSAFE])
+def test_a_timeout_in_doubt_is_never_retried_by_itself(ax: AX, clock: Skew, effect: Effect) -> None:
+    probe = Probe()
+    got, task, held = end_as("timeout", ax, probe, clock, effect=effect, retries=3)
+    assert (type(got), stands(task), probe.count) == (OutcomeUnknown, UNKNOWN, 1)
+    held.go.set()
+
+
+@pytest.mark.parametrize("effect", [READ, IDEMPOTENT, KEYED])
+def test_a_lost_attempt_of_a_repeatable_tool_runs_again_under_the_same_key(ax: AX, clock: Skew, effect: Effect) -> None:
+    probe = Probe()
+    held = Held("zombie")
+    probe.then(held)
+    probe.tool(ax, effect=effect)
+    first = Aside(lambda: ax.call("pay", request_id="r"))
+    held.wait_entered()
+    clock.ahead(31)
+    assert ax.call("pay", request_id="r") == "done"
+    task = ax.tasks().tasks[0]
+    assert (task.attempts, task.interruptions, probe.count, len(probe.keys)) == (2, 1, 2, 1)
+    held.go.set()
+    assert first.result() == "done"  # the zombie is refused, and told what is true
+    assert ax.get(task.id).history[0].late_outcome == "returned"
+    assert ax.get(task.id).result == "done"
+
+
+@pytest.mark.parametrize("effect", [UNDECLARED, UNSAFE])
+def test_a_lost_attempt_of_any_other_tool_is_in_doubt_and_not_run_again(ax: AX, clock: Skew, effect: Effect) -> None:
+    held = Held("zombie")
+    probe = Probe(held)
+    probe.tool(ax, effect=effect, retries=3)
+    first = Aside(lambda: ax.call("pay", request_id="r"))
+    held.wait_entered()
+    clock.ahead(31)
+    with pytest.raises(OutcomeUnknown):
+        ax.call("pay", request_id="r")
+    assert (stands(ax.tasks().tasks[0]), probe.count) == (UNKNOWN, 1)
+    held.go.set()
+    assert first.result() == "zombie"  # the late end settles what nobody had resolved
+    assert ax.tasks().tasks[0].state is State.SUCCESS
+
+
+@pytest.mark.parametrize("effect", [UNDECLARED, UNSAFE])
+@pytest.mark.parametrize("acted", [False, True], ids=["unmarked", "marked"])
+@pytest.mark.parametrize("ending", ["raised", "timeout", "lost"])
+def test_the_mark_decides_what_a_bad_ending_means(
+    ax: AX, clock: Skew, ending: str, acted: bool, effect: Effect
+) -> None:
+    held = Held("late")
+    then = RuntimeError("no") if ending == "raised" else held
+
+    def body(ctx: Any) -> Any:
+        if acted:
+            ctx.about_to_act()
+        return then
+
+    probe = Probe(body)
+    probe.tool(ax, effect=effect, marks_effect=True, timeout=0.05 if ending == "timeout" else 30)
+    call = Aside(lambda: ax.call("pay", request_id="r"))
+    if ending == "lost":
+        held.wait_entered()
+        clock.ahead(31)
+        beat(ax)
+        task = ax.tasks().tasks[0]
+        held.go.set()
+        outcome(call.result)
+    else:
+        outcome(call.result)
+        task = ax.tasks().tasks[0]
+        held.go.set()
+    assert stands(task) == (TABLE if acted else UNMARKED)[ending][effect][0]
+
+
+def test_a_tool_that_runs_past_its_deadline_is_refused_the_mark_and_may_run_again(ax: AX, clock: Skew) -> None:
+    late = Held(lambda ctx: ctx.about_to_act())
+    probe = Probe(late)
+    probe.tool(ax, effect=UNSAFE, marks_effect=True, retries=1, backoff=0, timeout=0.05)
+    call = Aside(lambda: ax.call("pay"))
+    late.wait_entered()
+    clock.ahead(1)
+    late.go.set()
+    assert call.result() == "done"
+    task = ax.tasks().tasks[0]
+    assert (task.state, probe.count, ax.get(task.id).history[0].acted_at) == (State.SUCCESS, 2, None)
+
+
+# -- TRANSACTIONAL: the tool's writes and the record are one commit --------------------------------------------
+
+
+@pytest.fixture
+def books(ax: AX) -> Iterator[sqlite3.Connection]:
+    raw = ax._core.db._connect()
+    raw.execute("CREATE TABLE books (amount INTEGER)")
+    yield raw
+    raw.close()
+
+
+def booked(books: sqlite3.Connection) -> int:
+    return int(books.execute("SELECT COUNT(*) FROM books").fetchone()[0])
+
+
+def write(ctx: Any) -> None:
+    ctx.connection.execute(text("INSERT INTO books VALUES (1)"))
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+@pytest.mark.parametrize("ending", ["returned", "not applied", "raised"])
+def test_a_transactional_body_leaves_its_writes_only_with_its_success(
+    ax: AX, books: sqlite3.Connection, ending: str, retries: int
+) -> None:
+    error = {"returned": "done", "not applied": NotApplied("no"), "raised": RuntimeError("no")}[ending]
+
+    def body(ctx: Any) -> Any:
+        write(ctx)
+        return error
+
+    probe = Probe(*[body] * 3)
+    probe.tool(ax, effect=TRANSACTIONAL, retries=retries, backoff=0)
+    outcome(lambda: ax.call("pay"))
+    task = ax.tasks().tasks[0]
+    assert stands(task) == TABLE[ending][TRANSACTIONAL][0]
+    assert booked(books) == (1 if ending == "returned" else 0)
+    assert probe.count == (1 if ending == "returned" else retries + 1)
+
+
+def test_a_transactional_timeout_is_rolled_back_and_retried_at_once(ax: AX, books: sqlite3.Connection) -> None:
+    held = Held("late")
+
+    def slow(ctx: Any) -> Any:
+        write(ctx)
+        return held
+
+    def quick(ctx: Any) -> Any:
+        write(ctx)
+        return "second"
+
+    probe = Probe(slow, quick)
+    probe.tool(ax, effect=TRANSACTIONAL, retries=1, backoff=0, timeout=0.1)
+    assert ax.call("pay") == "second"
+    held.go.set()
+    assert (booked(books), ax.tasks().tasks[0].attempts) == (1, 2)
+
+
+def test_a_transactional_timeout_without_retries_is_a_clean_timeout(ax: AX, books: sqlite3.Connection) -> None:
+    held = Held("late")
+    probe = Probe(lambda ctx: (write(ctx), held)[1])
+    probe.tool(ax, effect=TRANSACTIONAL, timeout=0.1)
+    with pytest.raises(TaskTimeout):
+        ax.call("pay")
+    task = ax.tasks().tasks[0]
+    assert (stands(task), ax.get(task.id).history[-1].closed, booked(books)) == ("TIMEOUT", True, 0)
+    held.go.set()
+
+
+def test_a_transactional_body_that_a_host_interrupts_is_rolled_back_and_ready_again(
+    ax: AX, books: sqlite3.Connection
+) -> None:
+    probe = Probe(lambda ctx: (write(ctx), KeyboardInterrupt())[1], lambda ctx: (write(ctx), "second")[1])
+    probe.tool(ax, effect=TRANSACTIONAL)
+    with pytest.raises(KeyboardInterrupt):
+        ax.call("pay", request_id="r")
+    assert (stands(ax.tasks().tasks[0]), booked(books)) == (READY, 0)
+    assert ax.call("pay", request_id="r") == "second"
+    assert booked(books) == 1
+
+
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_an_interrupted_host_is_no_failure_of_the_tool(ax: AX, effect: Effect) -> None:
+    """Ctrl-C passes up untouched; the task is ready again where that is harmless, and in doubt where it is not."""
+    probe = Probe(KeyboardInterrupt())
+    probe.tool(ax, effect=effect)
+    with pytest.raises(KeyboardInterrupt):
+        ax.call("pay", request_id="r")
+    assert stands(ax.tasks().tasks[0]) == TABLE["lost"][effect][0]
+    again = outcome(lambda: ax.call("pay", request_id="r"))
+    assert isinstance(again, AXError) if effect in (UNDECLARED, UNSAFE) else again == "done"
+    assert probe.count == (1 if effect in (UNDECLARED, UNSAFE) else 2)
+
+
+def test_a_tool_that_kills_its_process_over_and_over_is_given_up_at_the_fifth(ax: AX) -> None:
+    probe = Probe(*[KeyboardInterrupt()] * 10)
+    probe.tool(ax, effect=READ)
+    for _ in range(POISON):
+        with pytest.raises(KeyboardInterrupt):
+            ax.call("pay", request_id="r")
+    with pytest.raises(AXError) as dead:
+        ax.call("pay", request_id="r")
+    assert (dead.value.code, probe.count, stands(ax.tasks().tasks[0])) == ("dead", POISON, "DEAD poison")
+
+
+def test_a_policy_may_name_exceptions_that_mean_nothing_happened(ax: AX) -> None:
+    probe = Probe(LookupError("no such order"), "done")
+    probe.tool(ax, effect=UNSAFE, not_applied=(LookupError,), retries=1, backoff=0)
+    assert (ax.call("pay"), probe.count) == ("done", 2)
+
+
+def test_outside_a_task_the_context_is_inert() -> None:
+    ctx = current()
+    assert (ctx.task_id, ctx.run_id, ctx.attempt, ctx.fence, ctx.idempotency_key) == (None, None, 0, 0, None)
+    assert (ctx.cancelled, ctx.remaining(), dict(ctx.results)) == (False, None, {})
+    ctx.about_to_act()

@@ -1,0 +1,67 @@
+"""A fresh AX per test: real SQLite, whose schema the migrations make once and SQLite itself copies."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ax_core import AX
+from ax_core.store import database, migrate
+from support.skew import Skew
+
+_upgrade = migrate.upgrade
+
+
+@cache
+def _migrated() -> sqlite3.Connection:
+    raw = sqlite3.connect(":memory:", check_same_thread=False)
+    raw.isolation_level = None
+    _upgrade(raw, "the template")
+    return raw
+
+
+def _copied(raw: sqlite3.Connection, where: str) -> None:
+    if raw.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
+        _upgrade(raw, where)
+    else:
+        _migrated().backup(raw)
+
+
+@contextmanager
+def fresh(clock: Skew | None = None, path: Path | None = None, *, watched: bool = False, **settings: Any) -> Iterator[AX]:
+    """An open AX in memory, or on the file ``path``.
+
+    Without ``watched`` nothing happens behind the test's back: no lease is renewed, nobody is classified, until the
+    test says so with :func:`beat` and :func:`tick`.
+    """
+    kept, database.migrate.upgrade = database.migrate.upgrade, _copied
+    try:
+        ax = AX("sqlite://" if path is None else f"sqlite:///{path}", clock=clock or Skew(), **settings)
+        ax.tasks()
+    finally:
+        database.migrate.upgrade = kept
+    if not watched:
+        watch(ax).stop()
+    try:
+        yield ax
+    finally:
+        ax.close(drain=0)
+
+
+def watch(ax: AX) -> Any:
+    """The watch of an open AX."""
+    return ax._core._watch
+
+
+def beat(ax: AX) -> None:
+    """One round of the slower duties: sweep, expire, reconcile. Nothing is renewed."""
+    watch(ax).beat([])
+
+
+def tick(ax: AX) -> None:
+    """One round of the quick duties: cancels are passed on, the overdue are warned of."""
+    watch(ax).tick()

@@ -1,0 +1,57 @@
+"""What AX's record says in the end, as plain values for the oracle."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+from support.agent_tools import BUSINESS
+
+from ax_core import AX
+from ax_core.model import Attempt, Task
+
+
+class Kept(NamedTuple):
+    """A task with every attempt, and whether its audit trail is whole."""
+
+    task: Task
+    broken_at: int | None
+    verbs: tuple[str, ...]
+
+    @property
+    def attempts(self) -> tuple[Attempt, ...]:
+        """Oldest first."""
+        return self.task.history
+
+
+def read(db: Path) -> dict[str, Kept]:
+    """Everything on record, by request id. Looks as a person would: through AX, classifying nothing itself."""
+    with AX(f"sqlite:///{db}") as ax:
+        found: dict[str, Kept] = {}
+        after: str | None = None
+        while True:
+            page = ax.tasks(limit=1000, after=after)
+            for task in page.tasks:
+                verbs = tuple(entry.verb for entry in ax.audit(task.id))
+                found[task.request_id or task.id] = Kept(ax.get(task.id), ax.verify(task.id), verbs)
+            if page.after is None:
+                return found
+            after = page.after
+
+
+def prepare(db: Path) -> None:
+    """Make the table of the business in the file that AX will use."""
+    with sqlite3.connect(db) as raw:
+        raw.execute(BUSINESS)
+    raw.close()
+
+
+def business(db: Path) -> Counter[str]:
+    """How many business rows there are, by subject."""
+    raw = sqlite3.connect(db)
+    try:
+        return Counter(subject for (subject,) in raw.execute("SELECT subject FROM business"))
+    finally:
+        raw.close()
