@@ -57,6 +57,7 @@ class Reason(StrEnum):
     BUDGET = "budget"
     RETRIES_EXHAUSTED = "retries_exhausted"
     COMPENSATION_FAILED = "compensation_failed"
+    ROLLING_BACK = "rolling_back"
     INTERRUPTED = "interrupted"
     REPEAT_GUARD = "repeat_guard"
     RESOLVED = "resolved"

@@ -14,9 +14,14 @@ from ax_core.model import Attempt, Task
 
 
 class Kept(NamedTuple):
-    """A task with every attempt, and whether its audit trail is whole."""
+    """A task with every attempt, and whether its audit trail is whole.
+
+    Attributes:
+        stood: the state it was found in, before the look itself could classify what a dead process left.
+    """
 
     task: Task
+    stood: str
     broken_at: int | None
     verbs: tuple[str, ...]
 
@@ -27,7 +32,8 @@ class Kept(NamedTuple):
 
 
 def read(db: Path) -> dict[str, Kept]:
-    """Everything on record, by request id. Looks as a person would: through AX, classifying nothing itself."""
+    """Everything on record, by request id."""
+    stood = dict(_rows(db, "SELECT id, state FROM ax_task"))
     with AX(f"sqlite:///{db}") as ax:
         found: dict[str, Kept] = {}
         after: str | None = None
@@ -35,7 +41,9 @@ def read(db: Path) -> dict[str, Kept]:
             page = ax.tasks(limit=1000, after=after)
             for task in page.tasks:
                 verbs = tuple(entry.verb for entry in ax.audit(task.id))
-                found[task.request_id or task.id] = Kept(ax.get(task.id), ax.verify(task.id), verbs)
+                found[task.request_id or task.id] = Kept(
+                    ax.get(task.id), stood[task.id], ax.verify(task.id), verbs
+                )
             if page.after is None:
                 return found
             after = page.after
@@ -50,8 +58,12 @@ def prepare(db: Path) -> None:
 
 def business(db: Path) -> Counter[str]:
     """How many business rows there are, by subject."""
+    return Counter(subject for (subject,) in _rows(db, "SELECT subject FROM business"))
+
+
+def _rows(db: Path, sql: str) -> list[tuple[str, ...]]:
     raw = sqlite3.connect(db)
     try:
-        return Counter(subject for (subject,) in raw.execute("SELECT subject FROM business"))
+        return raw.execute(sql).fetchall()
     finally:
         raw.close()

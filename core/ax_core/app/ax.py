@@ -34,6 +34,7 @@ from ..settings import Settings
 from ..states import State
 from ..store import tasks
 from .core import Core
+from .rollback import undo_tool
 from .runs import RunBlock
 from .verbs import Verbs
 
@@ -145,6 +146,9 @@ class AX(Verbs):
         """
         self._core.registry.add(tool)
         self._core.publish(self._ns, tool)
+        if (undo := undo_tool(self._core, self._ns, tool)) is not None:
+            self._core.registry.add(undo)
+            self._core.publish(self._ns, undo)
         if (texts := tool.doubtful_arguments) and tool.effect is Effect.UNSAFE:
             self._core.hooks.log_once(
                 f"tool {tool.name!r} is UNSAFE with free text in {', '.join(texts)} and no business key: the same intent "

@@ -44,6 +44,8 @@ class Core:
         self.codec = Codec(cap=settings.result_cap)
         self.sessions: set[RunScope] = set()
         self.closed = False
+        self.opens: Callable[..., Database] = Database
+        self.watching = True
         self._unpublished: list[tuple[str, Tool[..., Any]]] = []
         self._wirings: dict[str, Wiring] = {}
         self._opening = _thread.allocate_lock()
@@ -105,20 +107,26 @@ class Core:
     def _start(self) -> None:
         if self._pid != 0:
             self._forked()
-        db = Database(
+        db = self.opens(
             self.url or default_url(), clock=self.clock, threads=self.threads, engine=self.engine, announce=announce
         )
         db.open()
-        self._db, self._pid = db, os.getpid()
+        self._db = db
         self.waiters, self.live = Waiters(self.clock), Live()
         self.owner = owner_id(self.clock.new_id()[-12:])
         self.tell = Tell(self.hooks, self.waiters.wake)
         # What dead processes left is classified before the first call, so that none can slip past it.
         now = self.clock.now()
-        if db.read(anything_lost(now)):
-            db.write(sweep(now, self.owner, self.tell), "recover", True)
+        try:
+            if db.read(anything_lost(now)):
+                db.write(sweep(now, self.owner, self.tell), "recover", True)
+        except BaseException:
+            db.close()
+            raise
         self._watch = Watch(self)
-        self._watch.start()
+        if self.watching:
+            self._watch.start()
+        self._pid = os.getpid()  # last: a start that failed is tried again
 
     def _forked(self) -> None:
         if self._db is not None and self._db.path is None:
@@ -126,6 +134,8 @@ class Core:
         from ..dispatch.aloop import private_loop
 
         _abandoned.append((self._db, self._watch))
+        self._db = self._watch = None
+        self._pid = 0
         private_loop.forget()
         self.threads = Threads()
         self.hooks.forked(self.threads)
@@ -192,25 +202,37 @@ class Core:
             self._db.close()
         self.closed = True
 
-    def swap(self, url: str | None, clock: Clock) -> Callable[[], None]:
-        """For tests: another store and clock in place; returns what puts the old ones back."""
-        before = {
-            name: getattr(self, name)
-            for name in ("url", "engine", "clock", "_wirings", "_pid", "_watch", "_db", "_unpublished", "sessions")
-        } | {name: getattr(self, name, None) for name in ("waiters", "live", "owner", "tell")}
-        self.url, self.engine, self.clock = url, None, clock
-        self._wirings, self._pid, self._watch, self._db, self.sessions = {}, 0, None, None, set()
-        self._unpublished = [(ns, tool) for ns in (before["_wirings"] or {"default": None}) for tool in self.registry]
+    def swap(self, url: str | None, clock: Clock, opens: Callable[..., Database] = Database) -> Callable[[], None]:
+        """For tests: another store and clock in place, and no watch but the test's own.
+
+        Returns what puts the old ones back.
+        """
+        known = list(self.registry)
+        spaces = {*self._wirings, *(ns for ns, _ in self._unpublished), "default"}
+        before = {name: getattr(self, name, None) for name in _SWAPPED}
+        self.url, self.engine, self.clock, self.opens, self.watching = url, None, clock, opens, False
+        self.forget()
+        self._unpublished = [(ns, tool) for ns in sorted(spaces) for tool in known]
 
         def back() -> None:
-            if self._watch is not None:
-                self._watch.stop()
             if self._db is not None:
                 self._db.close()
             for name, value in before.items():
                 setattr(self, name, value)
+            # Tools that were registered meanwhile are here to stay.
+            self._unpublished += [("default", tool) for tool in self.registry if tool not in known]
 
         return back
+
+    def forget(self) -> None:
+        """For tests: nothing is open, as in a process that has just started."""
+        self._wirings, self._pid, self._watch, self._db, self.sessions = {}, 0, None, None, set()
+
+
+_SWAPPED = (
+    *("url", "engine", "clock", "opens", "watching", "closed", "sessions", "waiters", "live", "owner", "tell"),
+    *("_wirings", "_pid", "_watch", "_db", "_unpublished"),
+)
 
 
 def _done(future: asyncio.Future[Any], value: Any) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..control import cancel_run
 from ..dispatch import RunScope, Wiring, current_run, current_task
 from ..errors import AXError, PolicyError, SessionBusy
+from ..faults import Crash
 from ..model import Budget, RunRow
 from ..sessions import enter, leave
 from ..sessions.runs import Opening
@@ -81,14 +82,16 @@ class RunBlock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        wiring, op = self._left(kind)
-        wiring.db.write(op, "control")
+        if (left := self._left(kind)) is not None:
+            wiring, op = left
+            wiring.db.write(op, "control")
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        wiring, op = self._left(kind)
-        await asyncio.shield(wiring.db.awrite(op, "control"))
+        if (left := self._left(kind)) is not None:
+            wiring, op = left
+            await asyncio.shield(wiring.db.awrite(op, "control"))
 
     def _give_up(self, wiring: Wiring) -> float | None:
         return None if self._wait is None else wiring.clock.monotonic() + self._wait
@@ -134,11 +137,13 @@ class RunBlock:
         self._token = current_run.set(scope)
         return self
 
-    def _left(self, kind: type[BaseException] | None) -> tuple[Wiring, Op[Any]]:
+    def _left(self, kind: type[BaseException] | None) -> tuple[Wiring, Op[Any]] | None:
         assert self._scope is not None
         assert self._token is not None
         current_run.reset(self._token)
         self._core.sessions.discard(self._scope)
+        if kind is not None and issubclass(kind, Crash):
+            return None  # who died releases nothing
         scope, wiring = self._scope, self._core.ready(self._ns) or self._core.wiring(self._ns)
         failed = kind is not None and issubclass(kind, Exception)
         interrupted = kind is not None and not failed

@@ -10,13 +10,15 @@ from ..clock import micros
 from ..dispatch import Runner, Seat, Wiring, bound, carry_out, following
 from ..errors import AXError
 from ..model import TaskRow, Verdict
-from ..store import queries, tasks
+from ..store import queries, runs, tasks
+from .rollback import rolling_back
 
 if TYPE_CHECKING:
     from .ax import AX
     from .core import Core
 
 LOOK_AGAIN = 0.25
+ROLLBACKS_EVERY = 2.0
 
 
 class Serving:
@@ -26,6 +28,7 @@ class Serving:
         self._core, self._ns, self._concurrency = core, ns, concurrency
         self._stopped = False
         self._taken: set[str] = set()
+        self._next_rollbacks = 0.0
         self._idle = _thread.allocate_lock()
         self._idle.acquire()
 
@@ -55,7 +58,7 @@ class Serving:
         room = self._concurrency - len(self._taken)
         if room <= 0:
             return 0
-        started = 0
+        started = self._roll_back(wiring)
         for row in wiring.db.read(lambda tx: queries.runnable(tx, self._ns, now, 10 * self._concurrency)):
             if started >= room:
                 break
@@ -68,9 +71,28 @@ class Serving:
             self._core.threads.spawn(lambda row=row, runner=runner: self._run(row, runner, wiring))  # type: ignore[misc]
         return started
 
+    def _roll_back(self, wiring: Wiring) -> int:
+        """Go on with rollbacks that an operator began elsewhere."""
+        if wiring.clock.monotonic() < self._next_rollbacks:
+            return 0
+        self._next_rollbacks = wiring.clock.monotonic() + ROLLBACKS_EVERY
+        waiting = [r for r in wiring.db.read(lambda tx: runs.rolling_back(tx, self._ns)) if r not in self._taken]
+        for run_id in waiting:
+            self._taken.add(run_id)
+            self._core.threads.spawn(lambda run_id=run_id: self._finish(run_id, wiring))  # type: ignore[misc]
+        return len(waiting)
+
+    def _finish(self, run_id: str, wiring: Wiring) -> None:
+        try:
+            carry_out(rolling_back(self._core, wiring, run_id, "serve"), wiring)
+        except AXError as error:
+            self._core.hooks.complain(f"the rollback of run {run_id} could not go on", error)
+        finally:
+            self._taken.discard(run_id)
+
     def _run(self, row: TaskRow, runner: Runner, wiring: Wiring) -> None:
         try:
-            carry_out(following(Seat(row, how="attached"), runner, wiring, 0.0), wiring)
+            carry_out(following(Seat(row, how="attached"), runner, wiring, 0.0, detached=True), wiring)
         except AXError:
             pass  # its verdict is on record, for whoever asks
         except Exception as error:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import control, keys, view
 from ..control.confirm import Edited
-from ..dispatch import Call
+from ..dispatch import Call, acarry_out, carry_out
 from ..dispatch.call import dedupe_key
 from ..errors import InvalidArguments, UnknownTask
 from ..model import AuditEntry, Page, Run, Task, TaskRow, Tree, Verdict
 from ..schema import Invalid
 from ..states import State
 from ..store import Op, Tx, approvals, attempts, audit, queries, runs, tasks, tools
+
+from .rollback import rolling_back
 
 if TYPE_CHECKING:
     from .core import Core
@@ -189,6 +191,22 @@ class Verbs:
     ) -> Verdict:
         """:meth:`resolve` on an event loop."""
         return await self._averb(self._resolve(task_id, happened, by, result, rerun))
+
+    def rollback(self, run_id: str, by: str) -> Verdict:
+        """Undo what a run did, the last first, by each tool's ``compensate``; stops where the outcome is in doubt.
+
+        Falsy while something keeps it from being complete; its message says what, and calling it again goes on.
+
+        Raises:
+            UnknownTask: there is no run of that id. NotAllowed: it has been rolled back.
+        """
+        wiring = self._core.wiring(self._ns)
+        return carry_out(rolling_back(self._core, wiring, run_id, by), wiring)
+
+    async def arollback(self, run_id: str, by: str) -> Verdict:
+        """:meth:`rollback` on an event loop."""
+        wiring = await self._core.awiring(self._ns)
+        return await acarry_out(rolling_back(self._core, wiring, run_id, by), wiring)
 
     def extend(self, run_id: str, *, by: str, tasks: int = 0, seconds: float = 0.0) -> Verdict:
         """Give a run more tasks or seconds; one that ended by its budget goes on.

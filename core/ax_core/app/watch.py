@@ -26,14 +26,17 @@ class Watch:
 
     def __init__(self, core: Core) -> None:
         self._core, self._db = core, core.db
+        # Its own, whatever a test puts in their place meanwhile: another clock must not judge this store's leases.
+        self._clock, self._live, self._sessions = core.clock, core.live, core.sessions
+        self._owner, self._tell, self._wirings = core.owner, core.tell, core._wirings
         self._stopped = False
         self._wake = _thread.allocate_lock()
         self._wake.acquire()
-        self._last_beat = core.clock.monotonic()
+        self._last_beat = self._clock.monotonic()
 
     def start(self) -> None:
         """Watch from now on."""
-        self._core.threads.spawn(self._live)
+        self._core.threads.spawn(self._on_its_thread)
 
     def stop(self) -> None:
         """Watch no more."""
@@ -41,7 +44,7 @@ class Watch:
         if self._wake.locked():
             self._wake.release()
 
-    def _live(self) -> None:
+    def _on_its_thread(self) -> None:
         while not self._stopped:
             self._wake.acquire(timeout=TICK)
             if self._stopped:
@@ -53,41 +56,41 @@ class Watch:
                 if not self._stopped:
                     self._core.hooks.complain("the watch could not reach the store", error)
 
-    def tick(self) -> None:
-        """One round of duties."""
-        core, now = self._core, self._core.clock.monotonic()
-        attempts = core.live.all()
+    def tick(self, everything: bool = False) -> None:
+        """One round of duties; ``everything``: those of a heartbeat too."""
+        core, now = self._core, self._clock.monotonic()
+        attempts = self._live.all()
         if attempts:
             self._pass_on_cancels([a for a in attempts if now - a.since > TICK])
             for attempt in attempts:
                 self._warn(attempt, now)
-        if now - self._last_beat >= core.settings.heartbeat:
+        if everything or now - self._last_beat >= core.settings.heartbeat:
             self._last_beat = now
             self.beat(attempts)
 
     def beat(self, attempts: list[OpenAttempt]) -> None:
         """The slower duties, once a heartbeat."""
-        core, now = self._core, self._core.clock.now()
+        core, now = self._core, self._clock.now()
         until = now + micros(core.settings.lease)
         if attempts:
             self._db.write(renew([(a.row.id, a.row.fence) for a in attempts], until), "control")
-        if core.sessions:
-            held = [(s.ns, s.session, s.token) for s in core.sessions if s.session is not None]
+        if self._sessions:
+            held = [(s.ns, s.session, s.token) for s in self._sessions if s.session is not None]
             self._db.write(renew_sessions(held, until), "control")
         if self._db.read(anything_lost(now)):
-            self._db.write(sweep(now, core.owner, core.tell), "recover", True)
+            self._db.write(sweep(now, self._owner, self._tell), "recover", True)
         if self._db.read(anything_due(now)):
-            self._db.write(expire_due(now, core.tell), "control")
+            self._db.write(expire_due(now, self._tell), "control")
         self.reconcile()
 
     def reconcile(self) -> None:
         """Ask the tools of this process about their outcomes in doubt."""
         core = self._core
-        for wiring in list(core._wirings.values()):
+        for wiring in list(self._wirings.values()):
             settle = {t.name: micros(t.policy.settle) for t in core.registry if t.policy.reconcile is not None}
             if not settle:
                 continue
-            for row in self._db.read(to_reconcile(wiring.ns, settle, core.clock.now())):
+            for row in self._db.read(to_reconcile(wiring.ns, settle, self._clock.now())):
                 tool = core.registry.get(row.tool)
                 assert tool.policy.reconcile is not None
                 token = current_task.set(Context(row, wiring))
@@ -105,7 +108,7 @@ class Watch:
                 def op(tx: Tx, task_id: str = row.id, said: object = verdict, text: str | None = result) -> None:
                     fresh = tasks.get(tx, task_id)
                     if fresh is not None and fresh.reason == "outcome_unknown":
-                        reconciled(tx, fresh, said, text, core.clock.now(), core.tell)  # type: ignore[arg-type]
+                        reconciled(tx, fresh, said, text, self._clock.now(), self._tell)  # type: ignore[arg-type]
 
                 self._db.write(op, "control")
 
@@ -135,7 +138,7 @@ class Watch:
             row = tasks.get(tx, attempt.row.id)
             if row is not None and row.fence == attempt.row.fence and row.state == "RUNNING":
                 seconds = round(now - attempt.since, 1)
-                told = core.tell("alert", kind="overdue", seconds=seconds)
-                tasks.move(tx, row, transitions.overdue(), core.clock.now(), core.owner, told)
+                told = self._tell("alert", kind="overdue", seconds=seconds)
+                tasks.move(tx, row, transitions.overdue(), self._clock.now(), self._owner, told)
 
         self._db.write(op, "control")

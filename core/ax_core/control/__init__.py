@@ -9,11 +9,15 @@ from .extend import extend
 from .recover import lost
 from .requeue import requeue
 from .resolve import late, reconciled, resolve
+from .rollback import all_tasks, begin_rollback, end_rollback
 from .tell import Tell
 from .tools import pause_tool, resume_tool
 
 __all__ = [
     "Tell",
+    "all_tasks",
+    "begin_rollback",
+    "end_rollback",
     "cancel",
     "cancel_run",
     "confirm",

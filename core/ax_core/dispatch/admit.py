@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .. import approvals
 from ..clock import micros
+from ..compensation import ORIGIN
 from ..control import lost
 from ..control.recover import is_lost
 from ..errors import RequestConflict, SessionBusy, TaskCancelled, TaskDead
@@ -152,8 +153,8 @@ def _merge(tx: Tx, sub: Submission, other: TaskRow, kind: str, wiring: Wiring) -
 
 def _run_refuses(tx: Tx, sub: Submission, line: list[RunRow], wiring: Wiring) -> Seat | None:
     """The session lock, and the budget of every run the call stands in."""
-    if not line:
-        return None
+    if not line or sub.call.origin == ORIGIN:
+        return None  # compensations run after the run has ended, on an allowance of their own
     now, run = sub.row.created_at, line[0]
     scope = sub.call.scope
     if scope is not None and run.session is not None and run.state == RunState.OPEN:

@@ -82,13 +82,20 @@ def bound(tool: Tool[..., Any]) -> RunBody:
 
 
 def following(
-    seat: Seat, runner: Runner | None, wiring: Wiring, patience: float, for_people: bool = False
+    seat: Seat,
+    runner: Runner | None,
+    wiring: Wiring,
+    patience: float,
+    *,
+    for_people: bool = False,
+    detached: bool = False,
 ) -> Choreography:
     """See a task through to its answer, running it where it is this caller's to run.
 
     Args:
         runner: None: this caller can only wait.
         for_people: wait for a person's decision too, instead of answering that it is pending.
+        detached: nobody is told the answer; this only sees to it that the task runs.
     """
     give_up = wiring.clock.monotonic() + patience
     outcome: Outcome | None = None
@@ -126,7 +133,7 @@ def following(
             if left <= 0:
                 raise verdict(row, note)
             if waiter is None:
-                waiter = wiring.waiters.of(row.id)
+                waiter = wiring.waiters.of(row.id, not detached)
                 waiter.__enter__()
             else:
                 due = row.due_at is not None and runner is not None

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from .. import approvals
+from ..compensation import ORIGIN
 from ..control import lost
 from ..control.recover import is_lost
 from ..limits import reserve
@@ -87,7 +88,7 @@ def claim_row(
     if row.attempt > 0 or row.approved:
         line = runs.line(tx, row.run_id)
         # An approved first attempt was reserved when it was asked for.
-        refused = reserve(tx, line, now) if row.attempt > 0 else None
+        refused = reserve(tx, line, now) if row.attempt > 0 and row.origin != ORIGIN else None
         if refused is not None:
             return Seat(row, how=how, refusal=refused)
     deadline = None if timeout is None else now + timeout

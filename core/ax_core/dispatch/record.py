@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from dataclasses import dataclass
 
 from ..codec import encode_error
+from ..compensation import ORIGIN
 from ..control import late
 from ..control.recover import facts
 from ..decide import Outcome, Raised, Returned, Stopped, TimedOut, decide, delay
 from ..errors import AXError, TaskCancelled, TaskTimeout
 from ..model import TaskRow
 from ..policy import Effect, Policy
-from ..states import State
+from ..states import Reason, State
 from ..store import Op, Tx, attempts, tasks, transitions
 from .repeat import guarded
 from .wiring import Wiring
@@ -68,7 +70,9 @@ def record(wiring: Wiring, row: TaskRow, policy: Policy, outcome: Outcome, kept:
             if fresh is None or fresh.state != State.RUNNING or fresh.fence != row.fence:
                 return _too_late(tx, wiring, row, outcome, kept, now)
             seen = fresh
-        decision = decide(facts(seen, waited=wiring.waiters.any(row.id) or row.origin == "call"), outcome)
+        decision = decide(facts(seen, waited=row.origin == "call" or (row.origin != ORIGIN and wiring.waiters.any(row.id))), outcome)
+        if row.origin == ORIGIN and decision.reason is Reason.RETRIES_EXHAUSTED:
+            decision = dataclasses.replace(decision, reason=Reason.COMPENSATION_FAILED)
         due = None
         if decision.retry:
             after = outcome.retry_after if isinstance(outcome, Raised) else None
@@ -88,10 +92,19 @@ def record(wiring: Wiring, row: TaskRow, policy: Policy, outcome: Outcome, kept:
         moved = tasks.move(tx, seen, step, now, wiring.owner, wiring.tell())
         if moved is None:
             return _too_late(tx, wiring, row, outcome, kept, now)
+        if moved.origin == ORIGIN and moved.state == State.SUCCESS:
+            _undone(tx, moved, now, wiring)
         note, ended = guarded(tx, moved, Effect(moved.effect), in_run, wiring)
         return Written(moved, True, note, ended)
 
     return op
+
+
+def _undone(tx: Tx, undo: TaskRow, now: int, wiring: Wiring) -> None:
+    """What was undone says so, in the commit of its undoing."""
+    target = tasks.get(tx, undo.parent_id or "")
+    if target is not None and target.state == State.SUCCESS:
+        tasks.move(tx, target, transitions.undone(now, undo.id), now, wiring.owner, wiring.tell())
 
 
 def _too_late(tx: Tx, wiring: Wiring, row: TaskRow, outcome: Outcome, kept: Stored, now: int) -> Written:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import AXError, BudgetExceeded
 from ..limits import repeats
-from ..model import RunRow, TaskRow
+from ..model import TaskRow
 from ..policy import Effect
 from ..states import Reason, RunState
 from ..store import Tx, runs
@@ -42,32 +42,4 @@ def _end_run(tx: Tx, row: TaskRow) -> None:
             runs.move(tx, run, RunState.DEAD, now, Reason.REPEAT_GUARD)
         return
     # An implicit run has no row; this one only says that it is over.
-    runs.create(
-        tx,
-        RunRow(
-            id=row.run_id,
-            ns=row.ns,
-            run_key=None,
-            root_id=row.run_id,
-            parent_run_id=None,
-            parent_task_id=None,
-            session=row.session,
-            intent=None,
-            state=RunState.DEAD.value,
-            reason=Reason.REPEAT_GUARD.value,
-            max_tasks=None,
-            used_tasks=0,
-            refused=0,
-            max_rounds=None,
-            used_rounds=0,
-            max_cost=None,
-            used_cost=0,
-            seconds=None,
-            deadline_at=None,
-            paused_at=None,
-            lock_token=None,
-            created_at=row.created_at,
-            ended_at=now,
-            digest=None,
-        ),
-    )
+    runs.create(tx, runs.ended_implicit(row, RunState.DEAD, Reason.REPEAT_GUARD, now))

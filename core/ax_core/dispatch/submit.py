@@ -55,7 +55,7 @@ def dispatch_detached(seat: Seat, sub: Submission, wiring: Wiring, patience: flo
 
 def _see_through(seat: Seat, runner: Runner, wiring: Wiring, patience: float) -> None:
     try:
-        carry_out(following(seat, runner, wiring, patience), wiring)
+        carry_out(following(seat, runner, wiring, patience, detached=True), wiring)
     except AXError:
         pass  # its verdict is on record, for whoever asks
     except Exception:

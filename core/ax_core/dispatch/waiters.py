@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _thread
 import asyncio
-from collections.abc import Callable
 
 from ..clock import Clock
 
@@ -15,10 +14,11 @@ LAST_LOOK = 0.5
 class Waiter:
     """One who waits. Use as a context manager, then :meth:`wait` or :meth:`await_`, each for one change."""
 
-    __slots__ = ("_event", "_home", "_lock", "_loop", "_pause", "_task_id")
+    __slots__ = ("_event", "_home", "_lock", "_loop", "_pause", "_task_id", "wants_answer")
 
-    def __init__(self, home: Waiters, task_id: str) -> None:
+    def __init__(self, home: Waiters, task_id: str, wants_answer: bool) -> None:
         self._home, self._task_id = home, task_id
+        self.wants_answer = wants_answer
         self._pause = FIRST_LOOK
         self._loop: asyncio.AbstractEventLoop | None = None
         self._event: asyncio.Event | None = None
@@ -26,11 +26,11 @@ class Waiter:
         self._lock.acquire()
 
     def __enter__(self) -> Waiter:
-        self._home.add(self._task_id, self.wake)
+        self._home.add(self._task_id, self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._home.remove(self._task_id, self.wake)
+        self._home.remove(self._task_id, self)
 
     def wake(self) -> None:
         """Something moved."""
@@ -72,34 +72,33 @@ class Waiter:
 class Waiters:
     """Who waits for which task in this process."""
 
-    def __init__(self, clock: Clock) -> None:
-        self.clock = clock
-        self._by_task: dict[str, list[Callable[[], None]]] = {}
+    def __init__(self) -> None:
+        self._by_task: dict[str, list[Waiter]] = {}
         self._lock = _thread.allocate_lock()
 
-    def of(self, task_id: str) -> Waiter:
-        """A waiter for a task."""
-        return Waiter(self, task_id)
+    def of(self, task_id: str, wants_answer: bool = True) -> Waiter:
+        """A waiter for a task; one that only runs it, and tells nobody, does not want its answer."""
+        return Waiter(self, task_id, wants_answer)
 
-    def add(self, task_id: str, wake: Callable[[], None]) -> None:
+    def add(self, task_id: str, waiter: Waiter) -> None:
         """Wake this one when the task moves."""
         with self._lock:
-            self._by_task.setdefault(task_id, []).append(wake)
+            self._by_task.setdefault(task_id, []).append(waiter)
 
-    def remove(self, task_id: str, wake: Callable[[], None]) -> None:
+    def remove(self, task_id: str, waiter: Waiter) -> None:
         """Forget it."""
         with self._lock:
             left = self._by_task.get(task_id, [])
-            if wake in left:
-                left.remove(wake)
+            if waiter in left:
+                left.remove(waiter)
             if not left:
                 self._by_task.pop(task_id, None)
 
     def any(self, task_id: str) -> bool:
-        """Whether somebody in this process waits for a task."""
-        return task_id in self._by_task
+        """Whether somebody in this process wants the answer of a task."""
+        return any(waiter.wants_answer for waiter in tuple(self._by_task.get(task_id, ())))
 
     def wake(self, task_id: str) -> None:
         """A task moved."""
-        for wake in tuple(self._by_task.get(task_id, ())):
-            wake()
+        for waiter in tuple(self._by_task.get(task_id, ())):
+            waiter.wake()

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from ..clock import Micros
-from ..model import RunRow
+from ..model import RunRow, TaskRow
 from ..states import Reason, RunState
 from .tx import Tx, columns
 
@@ -45,6 +45,28 @@ def children(tx: Tx, run_id: str) -> list[RunRow]:
     return [RunRow(*row) for row in tx.all(_CHILDREN, run_id=run_id)]
 
 
+def ended_implicit(task: TaskRow, state: RunState, reason: Reason, now: Micros) -> RunRow:
+    """A row for a run that was never opened on purpose, to say that it is over."""
+    nothing = dict.fromkeys(RunRow._fields)
+    return RunRow(
+        **nothing
+        | {
+            "id": task.run_id,
+            "ns": task.ns,
+            "root_id": task.run_id,
+            "session": task.session,
+            "state": state.value,
+            "reason": reason.value,
+            "used_tasks": 0,
+            "refused": 0,
+            "used_rounds": 0,
+            "used_cost": 0,
+            "created_at": task.created_at,
+            "ended_at": now,
+        }
+    )
+
+
 def move(tx: Tx, row: RunRow, state: RunState, now: Micros, reason: Reason | None = None, **changes: Any) -> RunRow | None:
     """Change a run's state, if it still stands where ``row`` shows it."""
     ended = None if state in (RunState.OPEN, RunState.PAUSED) else now
@@ -57,6 +79,12 @@ def move(tx: Tx, row: RunRow, state: RunState, now: Micros, reason: Reason | Non
 def alter(tx: Tx, run_id: str, **changes: Any) -> None:
     """Change columns other than the state."""
     tx.run(f"UPDATE ax_run SET {', '.join(f'{name} = :{name}' for name in changes)} WHERE id = :at_id", **changes, at_id=run_id)
+
+
+def rolling_back(tx: Tx, ns: str) -> list[str]:
+    """Runs whose rollback has begun and not ended."""
+    sql = "SELECT id FROM ax_run WHERE reason = 'rolling_back' AND ns = :ns AND parent_run_id IS NULL"
+    return [row[0] for row in tx.all(sql, ns=ns)]
 
 
 def reserve(tx: Tx, run_id: str) -> bool:

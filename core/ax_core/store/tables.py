@@ -62,4 +62,4 @@ Index("ix_task_twin", task.c.twin, sqlite_where=text("twin IS NOT NULL AND state
 Index("ix_task_session", task.c.ns, task.c.session, task.c.id, sqlite_where=text("session IS NOT NULL"))
 Index("ux_run_key", run.c.ns, run.c.run_key, unique=True, sqlite_where=text("run_key IS NOT NULL"))
 Index("ix_run_root", run.c.root_id)
-Index("ix_run_state", run.c.ns, run.c.state, run.c.id, sqlite_where=text("state IN ('OPEN', 'PAUSED')"))
+Index("ix_run_state", run.c.ns, run.c.state, run.c.id, sqlite_where=text("state IN ('OPEN', 'PAUSED') OR reason = 'rolling_back'"))
