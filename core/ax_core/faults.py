@@ -2,7 +2,8 @@
 
 A point is a no-op unless a test armed it, with :func:`arm` in this process or, for a child process, with
 ``AX_FAULT="name[:nth]=action"`` in its environment (actions: ``kill`` is SIGKILL, ``stop`` is SIGSTOP). One
-stands before and after each commit, and around each entry into a tool.
+stands before and after each commit, and around each entry into a tool. The commit of a TRANSACTIONAL body is
+named ``effect``; ``effect.before`` and ``effect.after`` are for tools of tests, around what they do to the world.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ POINTS = (
     "claim.after_commit",
     "body.before",
     "body.after",
+    "effect.before",
+    "effect.after",
     "mark.before_commit",
     "mark.after_commit",
     "record.before_commit",

@@ -69,7 +69,9 @@ def said(state: str, reason: str | None, maybe_applied: bool) -> str:
 
 def decided(facts: Facts, ending: Any) -> str:
     decision = decide(facts, ending)
-    return said(decision.state.value, decision.reason.value if decision.reason else None, decision.maybe_applied)
+    return said(
+        decision.state.value, decision.reason.value if decision.reason else None, decision.maybe_applied
+    )
 
 
 @pytest.mark.parametrize("ending,effect,retries", CELLS)
@@ -87,7 +89,9 @@ def test_the_last_attempt_has_no_retry_left(ending: str, effect: Effect, retries
 @pytest.mark.parametrize("retries", [0, 2])
 @pytest.mark.parametrize("effect", [UNDECLARED, UNSAFE])
 @pytest.mark.parametrize("ending", list(UNMARKED))
-def test_before_the_mark_nothing_is_in_doubt_and_after_it_everything(ending: str, effect: Effect, retries: int) -> None:
+def test_before_the_mark_nothing_is_in_doubt_and_after_it_everything(
+    ending: str, effect: Effect, retries: int
+) -> None:
     before = Facts(effect, marks_effect=True, max_attempts=retries + 1)
     after = Facts(effect, marks_effect=True, acted=True, max_attempts=retries + 1)
     assert decided(before, ENDINGS[ending]) == UNMARKED[ending][effect][retries > 0]
@@ -131,7 +135,9 @@ def test_a_cancelled_task_gets_no_further_attempt_whatever_its_ending(ending: st
 
 
 @pytest.mark.parametrize("effect", EFFECTS)
-def test_a_body_that_obeyed_a_cancel_is_cancelled_and_one_that_was_cut_off_may_be_in_doubt(effect: Effect) -> None:
+def test_a_body_that_obeyed_a_cancel_is_cancelled_and_one_that_was_cut_off_may_be_in_doubt(
+    effect: Effect,
+) -> None:
     unsafe = effect in (UNDECLARED, UNSAFE)
     assert decided(Facts(effect), Stopped()) == said("CANCELLED", "by_user", unsafe)
     assert decided(Facts(effect), Stopped(by_itself=False)) == (UNKNOWN if unsafe else "CANCELLED by_user")
@@ -191,7 +197,9 @@ def stands(task: Task) -> str:
     return said(task.state.value, task.reason, task.maybe_applied)
 
 
-@pytest.mark.parametrize("ending,effect,retries", [c for c in CELLS if c[0] in ("returned", "not applied", "raised")])
+@pytest.mark.parametrize(
+    "ending,effect,retries", [c for c in CELLS if c[0] in ("returned", "not applied", "raised")]
+)
 def test_every_ending_of_a_body_is_recorded_as_the_table_says(
     ax: AX, clock: Skew, ending: str, effect: Effect, retries: int
 ) -> None:
@@ -261,7 +269,9 @@ def test_a_timeout_in_doubt_is_never_retried_by_itself(ax: AX, clock: Skew, effe
 
 
 @pytest.mark.parametrize("effect", [READ, IDEMPOTENT, KEYED])
-def test_a_lost_attempt_of_a_repeatable_tool_runs_again_under_the_same_key(ax: AX, clock: Skew, effect: Effect) -> None:
+def test_a_lost_attempt_of_a_repeatable_tool_runs_again_under_the_same_key(
+    ax: AX, clock: Skew, effect: Effect
+) -> None:
     probe = Probe()
     held = Held("zombie")
     probe.then(held)
@@ -279,7 +289,9 @@ def test_a_lost_attempt_of_a_repeatable_tool_runs_again_under_the_same_key(ax: A
 
 
 @pytest.mark.parametrize("effect", [UNDECLARED, UNSAFE])
-def test_a_lost_attempt_of_any_other_tool_is_in_doubt_and_not_run_again(ax: AX, clock: Skew, effect: Effect) -> None:
+def test_a_lost_attempt_of_any_other_tool_is_in_doubt_and_not_run_again(
+    ax: AX, clock: Skew, effect: Effect
+) -> None:
     held = Held("zombie")
     probe = Probe(held)
     probe.tool(ax, effect=effect, retries=3)
@@ -325,7 +337,9 @@ def test_the_mark_decides_what_a_bad_ending_means(
     assert stands(task) == (TABLE if acted else UNMARKED)[ending][effect][0]
 
 
-def test_a_tool_that_runs_past_its_deadline_is_refused_the_mark_and_may_run_again(ax: AX, clock: Skew) -> None:
+def test_a_tool_that_runs_past_its_deadline_is_refused_the_mark_and_may_run_again(
+    ax: AX, clock: Skew
+) -> None:
     late = Held(lambda ctx: ctx.about_to_act())
     probe = Probe(late)
     probe.tool(ax, effect=UNSAFE, marks_effect=True, retries=1, backoff=0, timeout=0.05)
@@ -377,7 +391,9 @@ def test_a_transactional_body_leaves_its_writes_only_with_its_success(
     assert probe.count == (1 if ending == "returned" else retries + 1)
 
 
-def test_a_transactional_timeout_is_rolled_back_and_retried_at_once(ax: AX, books: sqlite3.Connection) -> None:
+def test_a_transactional_timeout_is_rolled_back_and_retried_at_once(
+    ax: AX, books: sqlite3.Connection
+) -> None:
     held = Held("late")
 
     def slow(ctx: Any) -> Any:
@@ -395,7 +411,9 @@ def test_a_transactional_timeout_is_rolled_back_and_retried_at_once(ax: AX, book
     assert (booked(books), ax.tasks().tasks[0].attempts) == (1, 2)
 
 
-def test_a_transactional_timeout_without_retries_is_a_clean_timeout(ax: AX, books: sqlite3.Connection) -> None:
+def test_a_transactional_timeout_without_retries_is_a_clean_timeout(
+    ax: AX, books: sqlite3.Connection
+) -> None:
     held = Held("late")
     probe = Probe(lambda ctx: (write(ctx), held)[1])
     probe.tool(ax, effect=TRANSACTIONAL, timeout=0.1)

@@ -47,7 +47,8 @@ def main(spec: Row) -> None:
 
         commit(spec["sabotage"])
     ax = AX(f"sqlite:///{spec['db']}", **spec.get("settings", {}))
-    agent_tools.register(ax, Outside(spec["port"]), spec.get("timeout", 60.0), **spec.get("policy", {}))
+    names = dict.fromkeys(call["tool"] for call in spec["calls"] if "tool" in call)
+    agent_tools.register(ax, Outside(spec["port"]), names, spec.get("timeout", 60.0), **spec.get("policy", {}))
 
     @ax.on("alert")
     def alerted(event: Event) -> None:

@@ -8,6 +8,7 @@ own), ``loop`` a coroutine function. Every body notes its begin and end, and rea
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from support.outside import Outside, Row
@@ -34,14 +35,15 @@ def policy_of(kind: str, timeout: float | None, **more: Any) -> Policy:
     return Policy(effect, timeout=timeout, marks_effect=kind.endswith("_marked"), **more)
 
 
-def register(ax: AX, outside: Outside, timeout: float = 60.0, **more: Any) -> None:
-    """Register ``<kind>_<form>`` for every kind and form there is."""
-    for kind in KINDS:
-        for form in FORMS:
-            is_async = form == "loop" and kind != "transactional"
-            make = _a_coroutine if is_async else _a_function
-            limit = None if form == "here" else timeout
-            ax.register(make(kind, outside), name=f"{kind}_{form}", policy=policy_of(kind, limit, **more))
+def register(ax: AX, outside: Outside, names: Iterable[str], timeout: float = 60.0, **more: Any) -> None:
+    """Register tools by their names, ``<kind>_<form>``."""
+    for name in names:
+        kind, _, form = name.rpartition("_")
+        assert kind in KINDS, name
+        assert form in FORMS, name
+        make = _a_coroutine if form == "loop" and kind != "transactional" else _a_function
+        limit = None if form == "here" else timeout
+        ax.register(make(kind, outside), name=name, policy=policy_of(kind, limit, **more))
 
 
 def said(kind: str, receipt: Row) -> Any:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from support.agent_tools import BUSINESS
@@ -49,11 +51,24 @@ def read(db: Path) -> dict[str, Kept]:
             after = page.after
 
 
-def prepare(db: Path) -> None:
-    """Make the table of the business in the file that AX will use."""
-    with sqlite3.connect(db) as raw:
+@cache
+def _empty() -> bytes:
+    """A record with nothing in it but the table of the business: made once, copied for each test."""
+    with TemporaryDirectory() as folder:
+        db = Path(folder) / "ax.db"
+        with AX(f"sqlite:///{db}") as ax:
+            ax.tasks(limit=1)
+        raw = sqlite3.connect(db)
         raw.execute(BUSINESS)
-    raw.close()
+        raw.commit()
+        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        raw.close()
+        return db.read_bytes()
+
+
+def prepare(db: Path) -> None:
+    """Make an empty record."""
+    db.write_bytes(_empty())
 
 
 def business(db: Path) -> Counter[str]:

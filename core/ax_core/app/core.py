@@ -210,7 +210,8 @@ class Core:
         known = list(self.registry)
         spaces = {*self._wirings, *(ns for ns, _ in self._unpublished), "default"}
         before = {name: getattr(self, name, None) for name in _SWAPPED}
-        self.url, self.engine, self.clock, self.opens, self.watching = url, None, clock, opens, False
+        self.url, self.engine, self.clock, self.opens = url, None, clock, opens
+        self.watching = self.closed = False
         self.forget()
         self._unpublished = [(ns, tool) for ns in sorted(spaces) for tool in known]
 

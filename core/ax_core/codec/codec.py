@@ -44,7 +44,10 @@ class Codec:
         self._registering = threading.Lock()
 
     def register(self, codec: TypeCodec) -> None:
-        """Store and read one more type; registering the very same codec again changes nothing."""
+        """Store and read one more type; for the same tag and type the later codec is taken (a cell run again).
+
+        Errors: ValueError for a tag that stands for another type.
+        """
         with self._registering:
             self._types = self._types.with_codec(codec)
 

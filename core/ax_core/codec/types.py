@@ -49,8 +49,9 @@ class Types:
             self.by_path[class_path(cls)] = cls
 
     def with_codec(self, codec: TypeCodec) -> Types:
-        """This snapshot and one more TypeCodec; the very same one again changes nothing."""
-        return self if codec in self.codecs else Types((*self.codecs, codec), self.classes)
+        """This snapshot and one more TypeCodec, in the place of one with the same tag for the same type."""
+        others = (known for known in self.codecs if _spoken_for(known) != _spoken_for(codec))
+        return Types((*others, codec), self.classes)
 
     def with_classes(self, classes: Iterable[type]) -> Types:
         """This snapshot and these classes; of two with the same import path the later one is read into."""
@@ -71,6 +72,10 @@ class Types:
 
 def _bases(codec: TypeCodec) -> tuple[type, ...]:
     return codec.type if isinstance(codec.type, tuple) else (codec.type,)
+
+
+def _spoken_for(codec: TypeCodec) -> list[str]:
+    return [codec.tag, *map(class_path, _bases(codec))]
 
 
 NOTHING = Types()

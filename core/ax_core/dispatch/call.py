@@ -235,8 +235,8 @@ def _raw_text(payload: Any, cap: int) -> str:
     return text if len(text) <= limit else json.dumps(text[:limit] + "…")
 
 
-def _text(args: Any) -> str:
-    return json.dumps(args, separators=(",", ":"))
+_text = json.JSONEncoder(separators=(",", ":")).encode
+"""Arguments as the text that is stored; made once, for `json.dumps` makes an encoder a call."""
 
 
 def _least(*seconds: float | None) -> Micros | None:

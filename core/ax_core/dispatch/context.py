@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from ..model import TaskRow
+    from ..store import Database
     from .wiring import Wiring
 
 
@@ -24,13 +24,13 @@ class Context:
         deadline: when the body must have ended, as a reading of ``time.monotonic``; None is no limit.
     """
 
-    __slots__ = ("_cancel", "_connection", "_wiring", "deadline", "row")
+    __slots__ = ("_cancelled", "_connection", "_wiring", "deadline", "row")
 
     def __init__(self, row: TaskRow | None = None, wiring: Wiring | None = None, deadline: float | None = None) -> None:
         self.row = row
         self.deadline = deadline
         self._wiring = wiring
-        self._cancel = threading.Event() if row is not None else None
+        self._cancelled = False
         self._connection: Connection | None = None
 
     @property
@@ -67,7 +67,7 @@ class Context:
     @property
     def cancelled(self) -> bool:
         """Whether this attempt was asked to stop."""
-        return self._cancel is not None and self._cancel.is_set()
+        return self._cancelled
 
     def raise_if_cancelled(self) -> None:
         """Stop here if this attempt was asked to: the tool's own word that it did no more.
@@ -108,6 +108,11 @@ class Context:
         return self._connection
 
     @property
+    def store(self) -> Database | None:
+        """The store that the task is recorded in."""
+        return self._wiring.db if self._wiring is not None else None
+
+    @property
     def in_transaction(self) -> bool:
         """Whether this is the body of a TRANSACTIONAL tool."""
         return self._connection is not None
@@ -132,8 +137,7 @@ class Context:
 
     def ask_to_stop(self) -> None:
         """Set the cancel flag."""
-        if self._cancel is not None:
-            self._cancel.set()
+        self._cancelled = self.row is not None
 
     def lend(self, connection: Connection | None) -> None:
         """Give or take back the connection of a TRANSACTIONAL body."""

@@ -72,7 +72,8 @@ class Waiter:
 class Waiters:
     """Who waits for which task in this process."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
         self._by_task: dict[str, list[Waiter]] = {}
         self._lock = _thread.allocate_lock()
 

@@ -53,9 +53,12 @@ def broken_at(rows: list[AuditRow], head: str) -> int | None:
 
 
 def _hash(head: str, *fields: Any) -> str:
-    # Length-prefixed, so that no two different entries have the same text.
-    parts = [head, *("" if field is None else str(field) for field in fields)]
-    return sha256("".join(f"{len(part)}:{part}" for part in parts).encode("utf-8", "surrogatepass")).hexdigest()
+    # Each field with its length, so that no two different entries have the same text.
+    text = head
+    for field in fields:
+        part = "" if field is None else str(field)
+        text += f"{len(part)}:{part}"
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 _OF_TASK = f"SELECT {columns(AuditRow)} FROM ax_audit WHERE task_id = :task_id ORDER BY seq"

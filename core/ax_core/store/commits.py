@@ -1,62 +1,29 @@
 """Shared commits: concurrent callers' operations go into one transaction, and each is answered after COMMIT.
 
-Whoever finds nobody leading leads: it takes what is queued, runs each operation under a savepoint of its own,
-commits once, and hands the lead to the next that waits. A caller that is alone pays nothing for this. Callers on
-an event loop never lead on it: a helper thread does.
+Whoever finds nobody leading leads (see :mod:`.line`): it takes what is in line, runs each operation under a savepoint
+of its own, commits once, and hands the lead to the next that waits. A caller that is alone pays nothing for this.
+Callers on an event loop never lead on it: a helper thread does.
 """
 
 from __future__ import annotations
 
-import _thread
 import asyncio
-from collections import deque
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
 from .. import faults
-from ..errors import StoreError
 from ..threads import Threads
 from .dialects import Dialect
+from .line import Exclusive, Item, Line
 from .tx import Op, Tx
 
 T = TypeVar("T")
 BATCH = 64
 CHECKPOINT_EVERY = 400
 
-
-class _Item:
-    """One operation on its way: waits on a lock (a thread) or a future (a coroutine)."""
-
-    __slots__ = ("done", "durable", "error", "future", "loop", "name", "op", "result", "tx", "wake")
-
-    def __init__(self, op: Op[Any] | None, name: str, durable: bool) -> None:
-        self.op, self.name, self.durable = op, name, durable
-        self.done = False
-        self.result: Any = None
-        self.error: BaseException | None = None
-        self.tx: Tx | None = None
-        self.wake = _thread.allocate_lock()
-        self.wake.acquire()
-        self.loop: asyncio.AbstractEventLoop | None = None
-        self.future: asyncio.Future[Any] | None = None
-
-    def outcome(self) -> Any:
-        if self.error is not None:
-            raise self.error
-        return self.result
-
-
-class Exclusive:
-    """The lead, held; let go of once, by whoever is first."""
-
-    def __init__(self, pass_on: Callable[[], None]) -> None:
-        self._pass_on = pass_on
-        self._held = _thread.allocate_lock()
-
-    def release(self) -> None:
-        """Let the others write again."""
-        if self._held.acquire(False):
-            self._pass_on()
+# How far the batch in hand has come: what to do with it if its leader was interrupted (Ctrl-C) on the way.
+_WORKING, _COMMITTING, _ANSWERING = range(3)
 
 
 class Commits:
@@ -64,8 +31,9 @@ class Commits:
 
     def __init__(self, connect: Callable[[], Any], dialect: Dialect, threads: Threads, url: str) -> None:
         self._connect, self._dialect, self._threads, self._url = connect, dialect, threads, url
-        self._queue: deque[_Item] = deque()
-        self._leading = _thread.allocate_lock()
+        self._line = Line(self._lead, threads)
+        self._batch: Sequence[Item] = ()
+        self._stage = _WORKING
         self._raw: Any = None
         self._full: bool | None = None
         self._since_checkpoint = 0
@@ -74,196 +42,150 @@ class Commits:
     def run(self, op: Op[T], name: str, durable: bool = False) -> T:
         """Run ``op`` in a committed transaction, on this thread or on that of whoever leads.
 
+        An interrupted caller's operation still completes.
+
         Raises:
             StoreError: the database refused; nothing of ``op`` is stored.
         """
-        item = _Item(op, name, durable)
-        if self._lead_or_wait(item):
-            try:
-                self._commit(self._take())
-            finally:
-                self._pass_on()
+        item = Item(op, name, durable)
+        self._line.through(item)
         return cast(T, item.outcome())
 
     async def arun(self, op: Op[T], name: str, durable: bool = False) -> T:
         """:meth:`run` for an event loop, which it never blocks; a cancelled caller's operation still completes."""
-        item = _Item(op, name, durable)
+        item = Item(op, name, durable)
         item.loop = asyncio.get_running_loop()
         item.future = item.loop.create_future()
-        self._queue.append(item)
-        if self._leading.acquire(False):
-            self._threads.spawn(self._lead)
+        self._line.queue(item)
         return cast(T, await asyncio.shield(item.future))
 
     def exclusive(self) -> Exclusive:
         """Keep every other write of this process waiting, for one that holds the database's write lock itself."""
-        item = _Item(None, "exclusive", True)
-        self._lead_or_wait(item)
-        self._queue.popleft()
-        item.done = True
-        return Exclusive(self._pass_on)
+        return self._line.exclusive()
 
     def close(self) -> None:
         """Checkpoint and close; callers must have stopped."""
-        with self._leading:
+        held = self.exclusive()
+        try:
             raw, self._raw = self._raw, None
             if raw is not None:
                 try:
+                    # Not worth a wait: where others read, the next opener checkpoints.
+                    raw.execute("PRAGMA busy_timeout=0").fetchall()
                     raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-                except Exception:  # readers elsewhere: the next opener checkpoints
+                except Exception:
                     pass
                 raw.close()
+        finally:
+            held.release()
 
     # -- leading ---------------------------------------------------------------------------------------------
 
-    def _lead_or_wait(self, item: _Item) -> bool:
-        """True when this thread holds the lead (``item`` still queued); False when ``item`` is done."""
-        self._queue.append(item)
-        if self._leading.acquire(False):
-            if item.op is None and self._queue[0] is not item:
-                # An exclusive item waits its turn: let a helper lead those before it.
-                self._threads.spawn(self._lead)
-            else:
-                return True
-        try:
-            item.wake.acquire()
-        except BaseException:  # Ctrl-C while waiting: the lead may come to this item later, so somebody must stay
-            self._threads.spawn(lambda: self._stand_in(item))
-            raise
-        return not item.done
-
-    def _stand_in(self, item: _Item) -> None:
-        item.wake.acquire()
-        if item.done:
-            return
-        if item.op is None:
-            self._queue.popleft()
-            self._pass_on()
-        else:
-            self._lead()
-
     def _lead(self) -> None:
-        try:
-            self._commit(self._take())
-        finally:
-            self._pass_on()
-
-    def _take(self) -> list[_Item]:
-        batch: list[_Item] = []
-        queue = self._queue
-        while queue and len(batch) < BATCH and queue[0].op is not None:
-            batch.append(queue.popleft())
-        return batch
-
-    def _pass_on(self) -> None:
-        while True:
-            try:
-                following = self._queue[0]
-            except IndexError:
-                self._leading.release()
-                # Somebody may have queued between the look and the release, and found the lead taken.
-                if self._queue and self._leading.acquire(False):
-                    continue
-                return
-            if following.loop is not None:
-                self._threads.spawn(self._lead)
-            else:
-                following.wake.release()
-            return
-
-    # -- committing ------------------------------------------------------------------------------------------
-
-    def _commit(self, batch: list[_Item]) -> None:
+        """Answer what stands first in line."""
+        if self._batch:
+            self._resume()
+        batch = self._first()
         if not batch:
             return
-        try:
-            raw = self._connection()
-            self._begin(raw, any(item.durable for item in batch))
-        except Exception as error:
-            self._discard()
+        self._stage, self._batch = _WORKING, batch
+        if self._commit(batch):
+            self._settle()
+        else:
+            # It failed as a whole: find out whose operation it is, and let the others pass.
             for item in batch:
-                item.error = self._explain(error)
-            self._settle(batch)
-            return
-        try:
-            if len(batch) == 1:
-                self._run_alone(raw, batch[0])
-            else:
-                self._run_together(raw, batch)
-        except BaseException:
-            # Only an interrupt of this very thread comes here; the others are owed their answer.
-            committed = not raw.in_transaction
-            if not committed:
-                raw.execute("ROLLBACK")
-                for item in batch:
-                    item.error = item.error or StoreError("the commit was interrupted; nothing of it is stored")
-            self._settle(batch)
-            raise
-        self._settle(batch)
+                self._stage, self._batch = _WORKING, [item]
+                self._commit(self._batch)
+                self._settle()
         self._since_checkpoint += len(batch)
         if self._since_checkpoint >= CHECKPOINT_EVERY and not self._checkpointing:
             self._since_checkpoint, self._checkpointing = 0, True
             self._threads.spawn(self._checkpoint)
 
-    def _run_alone(self, raw: Any, item: _Item) -> None:
-        assert item.op is not None
-        item.error, item.tx = None, Tx(raw.cursor(), self._dialect)
+    def _first(self) -> list[Item]:
+        """Those whose turn it is; they stay in line until they are answered."""
+        items = self._line.items
+        batch: list[Item] = []
+        for at in range(min(len(items), BATCH)):
+            item = items[at]
+            if item.op is None:
+                break
+            batch.append(item)
+        return batch
+
+    def _resume(self) -> None:
+        """The leader before this one was interrupted: what is stored is answered, the rest runs again."""
+        raw = self._raw
+        if self._stage != _ANSWERING and raw is not None and raw.in_transaction:
+            self._rollback(raw)
+        elif self._stage != _WORKING:
+            self._settle()
+        self._stage, self._batch = _WORKING, ()
+        self._line.leave()
+
+    # -- committing ------------------------------------------------------------------------------------------
+
+    def _commit(self, batch: Sequence[Item]) -> bool:
+        """Run and commit; False: it failed as a whole, and nothing of it is stored."""
+        alone = len(batch) == 1
         try:
-            item.result = item.op(item.tx)
-            faults.point(item.name + ".before_commit")
+            raw = self._connection()
+            self._begin(raw, any([item.durable for item in batch]))
+            cursor = raw.cursor()
+        except Exception as error:
+            self._discard()
+            for item in batch:
+                item.error, item.tx = self._explain(error), None
+            return True
+        try:
+            for item in batch:
+                if not (self._run_alone(cursor, item) if alone else self._run_beside(raw, cursor, item)):
+                    self._rollback(raw)
+                    return alone
+            for item in batch:
+                faults.point(item.name + ".before_commit")
+            self._stage = _COMMITTING
             raw.execute("COMMIT")
         except Exception as error:
+            self._stage = _WORKING
             self._rollback(raw)
-            item.tx = None
-            item.error = self._explain(error)
-            return
-        faults.point(item.name + ".after_commit")
-
-    def _run_together(self, raw: Any, batch: list[_Item]) -> None:
-        cursor = raw.cursor()
-        for item in batch:
-            assert item.op is not None
-            item.error, item.tx = None, Tx(cursor, self._dialect)
-            cursor.execute("SAVEPOINT op")
-            try:
-                item.result = item.op(item.tx)
-                cursor.execute("RELEASE op")
-            except Exception as error:
-                item.tx = None
-                item.error = self._explain(error)
-                if not raw.in_transaction:  # the error ended the whole transaction
-                    return self._one_by_one(raw, batch)
-                cursor.execute("ROLLBACK TO op")
-                cursor.execute("RELEASE op")
-        for item in batch:
-            faults.point(item.name + ".before_commit")
-        try:
-            raw.execute("COMMIT")
-        except Exception:
-            self._rollback(raw)
-            return self._one_by_one(raw, batch)
+            batch[0].error, batch[0].tx = self._explain(error), None
+            return alone
         for item in batch:
             faults.point(item.name + ".after_commit")
+        return True
 
-    def _one_by_one(self, raw: Any, batch: list[_Item]) -> None:
-        # The batch failed as a whole: find out whose operation it is, and let the others pass.
-        for item in batch:
-            try:
-                self._begin(raw, item.durable)
-            except Exception as error:
-                item.error = self._explain(error)
-            else:
-                self._run_alone(raw, item)
+    def _run_alone(self, cursor: Any, item: Item) -> bool:
+        assert item.op is not None
+        item.error, item.tx = None, Tx(cursor, self._dialect)
+        try:
+            item.result = item.op(item.tx)
+        except Exception as error:
+            item.error, item.tx = self._explain(error), None
+            return False
+        return True
 
-    def _settle(self, batch: list[_Item]) -> None:
-        loops: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
+    def _run_beside(self, raw: Any, cursor: Any, item: Item) -> bool:
+        """Run one of several; False: its error ended the whole transaction."""
+        cursor.execute("SAVEPOINT op")
+        if not self._run_alone(cursor, item):
+            if not raw.in_transaction:
+                return False
+            cursor.execute("ROLLBACK TO op")
+        cursor.execute("RELEASE op")
+        return True
+
+    def _settle(self) -> None:
+        """Answer the batch in hand and let it leave the line. Done twice, it does no more than once."""
+        self._stage = _ANSWERING
+        batch = self._batch
+        loops: dict[asyncio.AbstractEventLoop, list[Item]] = {}
         for item in batch:
             item.done = True
             if item.tx is not None and item.error is None:
-                for callback in item.tx.after:
-                    callback()
+                self._call_back(item.tx)
             if item.loop is None:
-                item.wake.release()
+                item.tell()
             else:
                 loops.setdefault(item.loop, []).append(item)
         for loop, items in loops.items():
@@ -271,6 +193,15 @@ class Commits:
                 loop.call_soon_threadsafe(_resolve, items)
             except RuntimeError:  # that loop is closed: nobody waits there any more
                 pass
+        self._line.leave()
+        self._batch = ()
+
+    def _call_back(self, tx: Tx) -> None:
+        for callback in tx.after:
+            try:
+                callback()
+            except Exception:  # it is committed all the same, and the others wait for their answer
+                logging.getLogger("ax").exception("what should follow a commit failed")
 
     def _connection(self) -> Any:
         if self._raw is None:
@@ -292,10 +223,13 @@ class Commits:
         raw.execute("BEGIN IMMEDIATE")
 
     def _rollback(self, raw: Any) -> None:
-        if raw.in_transaction:
-            raw.execute("ROLLBACK")
+        try:
+            if raw.in_transaction:
+                raw.execute("ROLLBACK")
+        except Exception:  # closing it rolls back
+            self._discard()
 
-    def _explain(self, error: BaseException) -> BaseException:
+    def _explain(self, error: Exception) -> Exception:
         return self._dialect.explain(error, self._url) if _from_driver(error) else error
 
     def _checkpoint(self) -> None:
@@ -311,7 +245,7 @@ class Commits:
             self._checkpointing = False
 
 
-def _resolve(items: list[_Item]) -> None:
+def _resolve(items: list[Item]) -> None:
     for item in items:
         future = item.future
         if future is not None and not future.done():

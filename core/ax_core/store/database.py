@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from .. import faults
 from ..clock import Clock
 from ..errors import PolicyError
 from ..threads import Threads
@@ -119,7 +120,7 @@ class Database:
         def work() -> None:
             try:
                 result, error = self.read(op), None
-            except Exception as caught:
+            except BaseException as caught:  # whatever it is, somebody awaits it
                 result, error = cast(T, None), caught
             loop.call_soon_threadsafe(_answer, future, result, error)
 
@@ -184,7 +185,9 @@ class Held:
 
     def commit(self) -> None:
         """Make the tool's writes and AX's record true together."""
+        faults.point("effect.before_commit")
         self._raw.execute("COMMIT")
+        faults.point("effect.after_commit")
         self._close()
         for callback in self.tx.after:
             callback()

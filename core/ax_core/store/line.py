@@ -80,7 +80,7 @@ class Line:
                 self._work()
                 self._pass_on()
         except BaseException:
-            self._threads.spawn(partial(self._mend, item))
+            self._rescue(item)
             raise
 
     def queue(self, item: Item) -> None:
@@ -89,9 +89,9 @@ class Line:
         try:
             self.items.append(item)
             if self._holder.setdefault(0, helper) is helper:
-                self._threads.spawn(partial(self._lead, helper))
+                self._send(helper)
         except BaseException:
-            self._threads.spawn(partial(self._mend, item))
+            self._rescue(item)
             raise
 
     def exclusive(self) -> Exclusive:
@@ -107,7 +107,7 @@ class Line:
                 self._turn(item)
             return Exclusive(self, item)
         except BaseException:
-            self._threads.spawn(partial(self._mend, item))
+            self._rescue(item)
             raise
 
     def end(self, item: Item) -> None:
@@ -119,7 +119,7 @@ class Line:
                     self.leave()
                     self._pass_on()
         except BaseException:
-            self._threads.spawn(partial(self._mend, item))
+            self._rescue(item)
             raise
 
     def leave(self) -> None:
@@ -140,10 +140,10 @@ class Line:
     def _pass_on(self) -> None:
         """Give the lead to whoever stands first, or to nobody."""
         items, holder = self.items, self._holder
-        if not items:
+        helper: Helper = [True]
+        while not items:
             del holder[0]
             # Somebody may have come between the look and the letting go, and found the lead taken.
-            helper: Helper = [True]
             if not items or holder.setdefault(0, helper) is not helper:
                 return
         first = items[0]
@@ -151,12 +151,17 @@ class Line:
             holder[0] = first
             first.tell()
         else:
-            helper = [True]
             holder[0] = helper
+            self._send(helper)
+
+    def _send(self, helper: Helper) -> None:
+        try:
             self._threads.spawn(partial(self._lead, helper))
+        except RuntimeError:  # no further thread is to be had: it has to be this one
+            self._lead(helper)
 
     def _lead(self, helper: Helper) -> None:
-        """Lead on this helper thread, unless another one does under this name."""
+        """Lead under a helper's name, unless somebody else already does."""
         try:
             helper.pop()
         except IndexError:
@@ -166,6 +171,12 @@ class Line:
         except Exception:
             logging.getLogger("ax").exception("a commit failed in a way that nobody foresaw")
         self._pass_on()
+
+    def _rescue(self, item: Item) -> None:
+        try:
+            self._threads.spawn(partial(self._mend, item))
+        except RuntimeError:
+            self._mend(item)
 
     def _mend(self, item: Item) -> None:
         """Do what a thread that was interrupted on behalf of ``item`` may have left undone."""
@@ -181,7 +192,7 @@ class Line:
             holder.tell()
         else:
             self._lead(holder)
-        # The lead may still come to it, and somebody must be there.
+        # The lead may still come to it, and then somebody must be there.
         if item.loop is None and not item.done and self._turn(item):
             self._instead(item)
 
@@ -189,4 +200,20 @@ class Line:
         if item.op is None:
             self.end(item)
         else:
-            self._lead([True]) ...
+            self._lead([True])
+
+
+class Exclusive:
+    """The lead, held; released once, by whoever is first."""
+
+    def __init__(self, line: Line, item: Item) -> None:
+        self._line, self._item = line, item
+
+    def release(self) -> None:
+        """Let the others write again."""
+        self._line.end(self._item)
+
+    def __del__(self) -> None:
+        # Lost on its way to the one who asked for it: nobody else will let go.
+        if not self._item.done:
+            self.release()

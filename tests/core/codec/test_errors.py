@@ -56,6 +56,21 @@ class Doubling(ValueError):
         super().__init__(f"bad {what}")
 
 
+class Fixed(Exception):
+    def __str__(self) -> str:
+        return "always the same"
+
+
+class Bomb:
+    made = 0
+
+    def __init__(self, *args: Any) -> None:
+        Bomb.made += 1
+
+    def __str__(self) -> str:
+        return "m"
+
+
 class Slotted(Exception):
     __slots__ = ("a",)
 
@@ -163,6 +178,14 @@ def test_a_live_object_among_the_arguments_is_named_and_not_kept() -> None:
     assert gone() is None
     assert isinstance(made, HTTPError)
     assert str(made) == stored.message
+
+
+def test_a_class_is_not_made_again_from_a_part_of_its_arguments() -> None:
+    made = rebuild(decode_error(encode_error(Fixed(Response()))))
+    assert isinstance(made, Fixed)
+    assert isinstance(made, RemoteToolError)
+    assert not any(isinstance(arg, Opaque) for arg in made.args)
+    assert type(rebuild(decode_error(encode_error(Fixed("plain"))))) is Fixed
 
 
 def test_the_traceback_tells_where_and_not_on_which_machine() -> None:
@@ -283,11 +306,14 @@ def test_a_lazy_module_is_not_made_to_load(monkeypatch: pytest.MonkeyPatch) -> N
     assert isinstance(rebuild(decode_error(text)), ValueError)
 
 
-@pytest.mark.parametrize("name", ["os.system", "builtins", "", "print", "subprocess.Popen", "a..b", "sys"])
+@pytest.mark.parametrize(
+    "name", ["os.system", "builtins", "", "print", "subprocess.Popen", "a..b", "sys", f"{__name__}.Bomb"]
+)
 def test_a_name_that_is_no_exception_is_never_called(name: str) -> None:
     made = rebuild(decode_error(json.dumps({"type": name, "message": "m", "args": ["false"]})))
     assert isinstance(made, RemoteToolError)
     assert str(made) == "m"
+    assert Bomb.made == 0
 
 
 def test_notes_come_back_and_where_it_was_raised_is_added_once() -> None:

@@ -171,6 +171,21 @@ def test_every_text_is_stored_without_nul_or_lone_surrogates_and_restored_exactl
     assert codec.decode(stored(codec, dict.fromkeys(items, "x"))) == dict.fromkeys(items, "x")
 
 
+@pytest.mark.parametrize("text", ["\0%0041", "%0000\0", "\ud800%", "%", "100%0041", "\\u0000\0", '\0"\\'])
+def test_text_that_looks_like_our_own_escapes_is_restored_exactly(text: str) -> None:
+    codec = Codec()
+    assert codec.decode(stored(codec, {text: [text]})) == {text: [text]}
+
+
+@pytest.mark.parametrize(
+    "n", [2**63, -(2**63) - 1, 10**5_000, -(10**5_000)], ids=lambda n: str(n.bit_length())
+)
+def test_an_integer_of_any_length_is_exact_to_the_last_digit(n: int) -> None:
+    codec = Codec()
+    assert codec.decode(stored(codec, [n, n + 1])) == [n, n + 1]
+    assert json.loads(codec.encode(n).text)["$ax"] == "int"
+
+
 def test_plain_json_stands_as_it_is() -> None:
     value = {"order_id": "7", "n": 1, "x": 1.5, "ok": True, "none": None, "list": [1, "a"]}
     assert json.loads(Codec().encode(value).text) == value
@@ -437,9 +452,16 @@ MONEY = TypeCodec("myapp.money", Money, lambda m: (m.amount, m.currency), lambda
 
 def test_a_registered_type_and_its_subclasses_go_through_their_codec() -> None:
     codec = Codec(types=(MONEY,))
-    codec.register(MONEY)
     value = {"total": Money(Decimal("1.10"), "EUR"), "cash": [Cash(Decimal(2), "\0")]}
     assert codec.decode(stored(codec, value)) == value
+
+
+def test_a_codec_defined_again_takes_the_place_of_the_first() -> None:
+    codec = Codec(types=(MONEY,))
+    codec.register(
+        TypeCodec("myapp.money", Money, lambda m: str(m.amount), lambda d: Money(Decimal(d), "USD"))
+    )
+    assert codec.decode(stored(codec, Money(Decimal(1), "EUR"))) == Money(Decimal(1), "USD")
 
 
 @pytest.mark.parametrize("tag", ["tuple", "dataclass", "opaque", "myapp.money"])

@@ -145,6 +145,15 @@ def test_a_placeholder_shows_people_the_data_around_but_no_live_object() -> None
     assert SECRET not in kept
 
 
+def test_a_placeholder_of_a_very_wide_value_is_made_in_no_time() -> None:
+    wide: Any = ["x"] * 50
+    for _ in range(6):
+        wide = [wide] * 50
+    kept = Codec().decode(Codec().encode([object(), wide]).text).kept
+    assert kept.startswith('["<object>", [[')
+    assert len(kept) <= Codec().keep
+
+
 def test_a_value_a_hundred_levels_deep_is_kept_and_read_from_within_a_deep_stack() -> None:
     value = deep(100)
     codec = Codec()
@@ -233,9 +242,9 @@ def test_a_row_that_is_no_text_is_unreadable_too(row: Any) -> None:
 def test_reading_imports_nothing() -> None:
     before = set(sys.modules)
     codec = Codec()
-    assert isinstance(
-        codec.readable('{"$ax":"pydantic","t":"antigravity:Order","v":{"fields":{}}}'), Unreadable
-    )
+    found = codec.readable('{"$ax":"pydantic","t":"antigravity:Order","v":{"fields":{}}}')
+    assert isinstance(found, Unreadable)
+    assert found.reason == "antigravity:Order is not on the allow-list here: codec.allow(Order)"
     assert set(sys.modules) == before
 
 
