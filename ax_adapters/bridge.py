@@ -44,7 +44,9 @@ def policies_for(
     for name in given:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else f" (the tools are: {', '.join(known) or 'none'})"
+            hint = (
+                f"; did you mean {near[0]!r}?" if near else f" (the tools are: {', '.join(known) or 'none'})"
+            )
             raise PolicyError(f"policies= names {name!r}, which is no tool of this list{hint}")
     made: dict[str, Policy] = {}
     for name in known:
@@ -69,11 +71,10 @@ def tell_undeclared(ax: AX, made: Mapping[str, Policy]) -> None:
     """Say once which tools declare nothing, what that means, and how to declare them."""
     undeclared = sorted(name for name, policy in made.items() if policy.effect is Effect.UNDECLARED)
     if undeclared:
-        ax._core.hooks.log_once(
-            f"undeclared tools: {', '.join(undeclared)}. After a timeout or a crash nobody will know whether they acted, "
-            "so a person is asked; say what they do, e.g. policies={'"
-            + undeclared[0]
-            + "': 'read'} ('idempotent', 'keyed', 'transactional', 'unsafe')"
+        ax.warn_once(
+            f"undeclared tools: {', '.join(undeclared)}. After a timeout or a crash nobody will know whether they "
+            f"acted, so a person is asked. Say what they do, e.g. policies={{{undeclared[0]!r}: 'read'}} "
+            "('idempotent', 'keyed', 'transactional', 'unsafe')"
         )
 
 

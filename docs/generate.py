@@ -7,10 +7,19 @@ written by hand.
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import inspect
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from ax_core import errors
+from ax_core.hooks import NAMES
+from ax_core.policy import Effect, Policy
+from ax_core.schema.coerce import table_markdown
+from ax_core.settings import Settings
 from ax_core.states import FINAL, TRANSITIONS, WAY_OUT, State
 
 DOCS = Path(__file__).parent
@@ -31,17 +40,92 @@ def state_diagram() -> str:
 def ways_out() -> str:
     """One row per state: what may come next and by whom."""
     order = list(State)
-    rows = ["| state | its way out | may become |", "|---|---|---|"]
+    rows = []
     for state in order:
         targets = ", ".join(sorted(TRANSITIONS[state], key=order.index)) or "nothing"
-        rows.append(f"| {state} | {WAY_OUT[state]} | {targets} |")
-    return "\n".join(rows)
+        rows.append((state, WAY_OUT[state], targets))
+    return table(("state", "its way out", "may become"), rows)
+
+
+def policy_fields() -> str:
+    """The fields of a policy, with the words of its own docstring."""
+    said = arguments(Policy) | {
+        "effect": ", ".join(f"`{effect.value}`" for effect in Effect if effect is not Effect.UNDECLARED)
+    }
+    fields = [
+        (f"`{f.name}`", f"`{shown(f.default)}`", said.get(f.name, "")) for f in dataclasses.fields(Policy)
+    ]
+    return table(("field", "default", "meaning"), [row for row in fields if row[2]])
+
+
+def settings() -> str:
+    """The settings, with their variables."""
+    said = arguments(Settings)
+    rows = [
+        (f"`{f.name}`", f"`AX_{f.name.upper()}`", f"`{shown(f.default)}`", said[f.name])
+        for f in dataclasses.fields(Settings)
+    ]
+    return table(("setting", "variable", "default", "meaning"), rows)
+
+
+def error_tree() -> str:
+    """The errors, each with its code and whether the same call may be issued again."""
+    rows = []
+    for kind in vars(errors).values():
+        if inspect.isclass(kind) and issubclass(kind, errors.AXError) and kind is not errors.AXError:
+            repeat = "yes" if kind.safe_to_repeat else "no"
+            if kind is errors.ToolFailed:
+                repeat = "unless `maybe_applied`"
+            rows.append((f"`{kind.__name__}`", f"`{kind.code}`", repeat, first_sentence(kind)))
+    return table(("error", "code", "safe to repeat", "meaning"), rows)
+
+
+def event_names() -> str:
+    """The names that ``@ax.on`` takes."""
+    return ", ".join(f"`{name}`" for name in NAMES)
 
 
 PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "architecture.md": {"states": state_diagram},
+    "arguments.md": {"coercions": table_markdown},
+    "reference.md": {
+        "policy": policy_fields,
+        "settings": settings,
+        "errors": error_tree,
+        "events": event_names,
+    },
     "semantics.md": {"ways-out": ways_out},
 }
+
+
+def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """A markdown table."""
+    lines = [heads, ("---",) * len(heads), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def arguments(kind: type) -> dict[str, str]:
+    """What the ``Args:`` of a class's docstring say about each name, as markdown on one line."""
+    _, _, part = inspect.cleandoc(kind.__doc__ or "").partition("Args:\n")
+    block = re.split(r"\n\n?\S", part, maxsplit=1)[0]
+    found = re.findall(r"^    (\w+): (.*(?:\n        .*)*)", block, flags=re.MULTILINE)
+    return {name: markdown(text) for name, text in found}
+
+
+def first_sentence(kind: type) -> str:
+    """The first line of a class's docstring, as markdown."""
+    return markdown(inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0])
+
+
+def markdown(text: str) -> str:
+    """Docstring text as markdown on one line."""
+    text = " ".join(text.split())
+    return re.sub(r":\w+:`(\w+)`", r"`\1`", text).replace("``", "`")
+
+
+def shown(value: Any) -> str:
+    """A default as a user would write it."""
+    return value.value if isinstance(value, Effect) else repr(value)
 
 
 def filled(text: str, parts: dict[str, Callable[[], str]], page: str) -> str:

@@ -60,7 +60,9 @@ class _Ordinals:
 _ordinals = _Ordinals()
 
 
-def identify(ns: str, tool: str, tool_call_id: str | None, args_hash: str, config: Mapping[str, Any] | None) -> Identity:
+def identify(
+    ns: str, tool: str, tool_call_id: str | None, args_hash: str, config: Mapping[str, Any] | None
+) -> Identity:
     """The identity of a call from its RunnableConfig."""
     conf: Mapping[str, Any] = (config or {}).get("configurable") or {}
     thread, place = conf.get("thread_id"), conf.get("checkpoint_ns")

@@ -14,7 +14,8 @@ from langchain_core.tools import BaseTool
 from ax_core import AXError
 
 from ..bridge import Binding, refusals
-from .dispatching import adispatch, dispatch, refuse_unknown, report_problem
+from .arguments import refused_by_framework, unknown_arguments
+from .dispatching import adispatch, aput_on_record, arefuse, dispatch, put_on_record, refuse
 from .pending import Pending, current_pending, dispatching, learn, noted, refusal
 
 MARK = "__ax_binding__"
@@ -40,16 +41,20 @@ def shadow(tool: BaseTool, binding: Binding) -> BaseTool:
 
 def _make(base: type[BaseTool], binding: Binding) -> type[BaseTool]:
     @functools.wraps(base.run)
-    def run(self: Any, tool_input: Any, *args: Any, config: Any = None, tool_call_id: str | None = None, **kw: Any) -> Any:
+    def run(
+        self: Any, tool_input: Any, *args: Any, config: Any = None, tool_call_id: str | None = None, **kw: Any
+    ) -> Any:
         pending = learn(self, tool_input, tool_call_id, config)
         token = current_pending.set(pending)
         try:
-            refuse_unknown(binding, pending)
+            if (problem := unknown_arguments(binding, pending)) is not None:
+                refuse(binding, pending, problem)
             result = base.run(self, tool_input, *args, config=config, tool_call_id=tool_call_id, **kw)
         except Exception as error:
             if (told := _told(binding, pending, error)) is not None:
                 return told
-            report_problem(binding, pending, error)
+            if (problem := refused_by_framework(pending, error)) is not None:
+                put_on_record(binding, pending, problem)
             raise
         finally:
             current_pending.reset(token)
@@ -62,12 +67,14 @@ def _make(base: type[BaseTool], binding: Binding) -> type[BaseTool]:
         pending = learn(self, tool_input, tool_call_id, config)
         token = current_pending.set(pending)
         try:
-            await refuse_unknown(binding, pending, asynchronous=True)
+            if (problem := unknown_arguments(binding, pending)) is not None:
+                await arefuse(binding, pending, problem)
             result = await base.arun(self, tool_input, *args, config=config, tool_call_id=tool_call_id, **kw)
         except Exception as error:
             if (told := _told(binding, pending, error)) is not None:
                 return told
-            await report_problem(binding, pending, error, asynchronous=True)
+            if (problem := refused_by_framework(pending, error)) is not None:
+                await aput_on_record(binding, pending, problem)
             raise
         finally:
             current_pending.reset(token)

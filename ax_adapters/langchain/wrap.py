@@ -11,7 +11,7 @@ from langchain_core.tools import tool as make_tool
 from ax_core import AX, Effect, Policy, PolicyError
 
 from ..bridge import Binding, check_on_refusal, policies_for, tell_undeclared
-from .dispatching import register
+from .registering import register
 from .shadow import MARK, shadow
 
 AnyPolicy = Policy | Effect | str | Mapping[str, Any]
@@ -38,7 +38,11 @@ def wrap_tool(
     made = tool if isinstance(tool, BaseTool) else make_tool(tool)
     name = made.name
     wrapped = wrap_tools(
-        [made], ax, policies=None if policy is None else {name: policy}, timeout=timeout, on_refusal=on_refusal
+        [made],
+        ax,
+        policies=None if policy is None else {name: policy},
+        timeout=timeout,
+        on_refusal=on_refusal,
     )
     return wrapped[0]  # type: ignore[no-any-return]
 
@@ -68,7 +72,9 @@ def wrap_tools(
     if isinstance(tools, BaseToolkit):
         tools = tools.get_tools()
     if isinstance(tools, BaseTool) or not isinstance(tools, Sequence):
-        raise PolicyError(f"wrap_tools takes a list, tuple or toolkit, not {type(tools).__name__}; one tool: wrap_tool")
+        raise PolicyError(
+            f"wrap_tools takes a list, tuple or toolkit, not {type(tools).__name__}; one tool: wrap_tool"
+        )
     ready = [item if isinstance(item, BaseTool | dict) else make_tool(item) for item in tools]
     ours = [item for item in ready if isinstance(item, BaseTool) and not wrapped(item)]
     _no_clash(ours)
@@ -96,7 +102,9 @@ def _no_clash(tools: list[BaseTool]) -> None:
     seen: dict[str, BaseTool] = {}
     for item in tools:
         if item.name in seen and seen[item.name] is not item:
-            raise PolicyError(f"two tools are named {item.name!r}; the model could not tell them apart either")
+            raise PolicyError(
+                f"two tools are named {item.name!r}; the model could not tell them apart either"
+            )
         seen[item.name] = item
 
 

@@ -78,7 +78,7 @@ TRANSITIONS: dict[State | None, frozenset[State]] = {
     # None: the birth of a task. Inline, a call is admitted and claimed in one commit.
     None: frozenset({_S.QUEUED, _S.WAITING, _S.CONFIRMING, _S.RUNNING, _S.QUARANTINE}),
     _S.QUEUED: frozenset({_S.RUNNING, _S.WAITING, _S.CANCELLED, _S.SKIPPED, _S.DEAD, _S.QUARANTINE, _S.TIMEOUT}),
-    _S.WAITING: frozenset({_S.QUEUED, _S.RUNNING, _S.CANCELLED, _S.SKIPPED, _S.DEAD}),
+    _S.WAITING: frozenset({_S.QUEUED, _S.RUNNING, _S.CANCELLED, _S.SKIPPED, _S.DEAD, _S.QUARANTINE}),
     _S.CONFIRMING: frozenset({_S.QUEUED, _S.CANCELLED, _S.QUARANTINE}),
     _S.RUNNING: frozenset(
         {
@@ -93,15 +93,18 @@ TRANSITIONS: dict[State | None, frozenset[State]] = {
             _S.DEAD,
         }
     ),
-    _S.RETRY_WAIT: frozenset({_S.RUNNING, _S.CANCELLED, _S.DEAD, _S.TIMEOUT, _S.FAILED, _S.WAITING}),
+    _S.RETRY_WAIT: frozenset(
+        {_S.RUNNING, _S.CANCELLED, _S.DEAD, _S.TIMEOUT, _S.FAILED, _S.WAITING, _S.QUARANTINE}
+    ),
     _S.SUCCESS: frozenset({_S.COMPENSATED}),
-    # A resubmission of the same request is a new attempt; requeue is the operator's way.
-    _S.FAILED: frozenset({_S.RUNNING, _S.QUEUED, _S.SUCCESS}),
-    _S.TIMEOUT: frozenset({_S.RUNNING, _S.QUEUED, _S.SUCCESS}),
-    _S.QUARANTINE: frozenset({_S.QUEUED, _S.SUCCESS, _S.FAILED, _S.CANCELLED}),
-    _S.CANCELLED: frozenset({_S.QUEUED, _S.SUCCESS}),
-    _S.SKIPPED: frozenset({_S.QUEUED}),
-    _S.DEAD: frozenset({_S.QUEUED, _S.SUCCESS, _S.FAILED, _S.CANCELLED}),
+    # A resubmission of the same request is a new attempt; requeue is the operator's way. An approval is good for
+    # one execution, so what a person had to approve goes by CONFIRMING again.
+    _S.FAILED: frozenset({_S.RUNNING, _S.QUEUED, _S.CONFIRMING, _S.SUCCESS, _S.QUARANTINE}),
+    _S.TIMEOUT: frozenset({_S.RUNNING, _S.QUEUED, _S.CONFIRMING, _S.SUCCESS, _S.QUARANTINE}),
+    _S.QUARANTINE: frozenset({_S.QUEUED, _S.CONFIRMING, _S.SUCCESS, _S.FAILED, _S.CANCELLED}),
+    _S.CANCELLED: frozenset({_S.QUEUED, _S.CONFIRMING, _S.SUCCESS}),
+    _S.SKIPPED: frozenset({_S.QUEUED, _S.CONFIRMING}),
+    _S.DEAD: frozenset({_S.QUEUED, _S.CONFIRMING, _S.SUCCESS, _S.FAILED, _S.CANCELLED}),
     _S.COMPENSATED: frozenset(),
 }
 

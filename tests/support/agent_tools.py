@@ -2,7 +2,8 @@
 
 ``here`` is a plain function on the caller's thread, ``thread`` a plain function with a timeout (so on a thread of its
 own), ``loop`` a coroutine function. Every body notes its begin and end, and reaches the fault points
-``effect.before`` and ``effect.after`` around its one effect.
+``effect.before`` and ``effect.after`` around its one effect. Arguments make it wait at a gate ``before`` or ``after``
+the effect, and end its first attempts in an exception: ``refuses`` before it acted, ``raises`` after.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 from support.outside import Outside, Row
 
-from ax_core import AX, Effect, Policy, current, faults
+from ax_core import AX, Effect, NotApplied, Policy, current, faults
 
 KINDS = (
     "read",
@@ -68,10 +69,13 @@ def question(kind: str, subject: str) -> Row:
 
 
 def _a_function(kind: str, outside: Outside) -> Any:
-    def act(subject: str, before: str = "", after: str = "") -> Any:
+    def act(subject: str, before: str = "", after: str = "", refuses: int = 0, raises: int = 0) -> Any:
         outside.ask("note", kind="begin", **who(subject))
         if before:
             outside.ask("gate", gate=before, **who(subject))
+        if current().attempt <= refuses:
+            outside.ask("note", kind="end", **who(subject))
+            raise NotApplied("not yet")
         faults.point("effect.before")
         if kind.endswith("_marked"):
             current().about_to_act()
@@ -80,16 +84,21 @@ def _a_function(kind: str, outside: Outside) -> Any:
         if after:
             outside.ask("gate", gate=after, **who(subject))
         outside.ask("note", kind="end", **who(subject))
+        if current().attempt <= raises:
+            raise RuntimeError("the reply was lost")
         return said(kind, receipt)
 
     return act
 
 
 def _a_coroutine(kind: str, outside: Outside) -> Any:
-    async def act(subject: str, before: str = "", after: str = "") -> Any:
+    async def act(subject: str, before: str = "", after: str = "", refuses: int = 0, raises: int = 0) -> Any:
         await outside.aask("note", kind="begin", **who(subject))
         if before:
             await outside.aask("gate", gate=before, **who(subject))
+        if current().attempt <= refuses:
+            await outside.aask("note", kind="end", **who(subject))
+            raise NotApplied("not yet")
         faults.point("effect.before")
         if kind.endswith("_marked"):
             current().about_to_act()
@@ -98,6 +107,8 @@ def _a_coroutine(kind: str, outside: Outside) -> Any:
         if after:
             await outside.aask("gate", gate=after, **who(subject))
         await outside.aask("note", kind="end", **who(subject))
+        if current().attempt <= raises:
+            raise RuntimeError("the reply was lost")
         return said(kind, receipt)
 
     return act

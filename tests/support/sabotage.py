@@ -29,26 +29,52 @@ def _requeue_what_is_in_doubt() -> None:
 
 def _claim_without_commit() -> None:
     """The body is entered on a claim that is not on record."""
-    from ax_core.store.commits import Commits
+    from ax_core.store import Database
+    from ax_core.store.tx import Tx
 
-    right = Commits._run_alone
+    right, right_async = Database.write, Database.awrite
 
-    def wrong(self: Commits, raw: Any, item: Any) -> None:
-        if item.name != "admit":
-            return right(self, raw, item)
-        from ax_core.store.tx import Tx
+    def undone(self: Database, op: Any) -> Any:
+        raw = self._connect()
+        try:
+            raw.execute("BEGIN IMMEDIATE")
+            result = op(Tx(raw.cursor(), self.dialect))
+            raw.execute("ROLLBACK")
+            return result
+        finally:
+            raw.close()
 
-        item.tx = Tx(raw.cursor(), self._dialect)
-        item.result = item.op(item.tx)
-        raw.execute("ROLLBACK")
+    def write(self: Database, op: Any, name: str = "control", durable: bool = False) -> Any:
+        return undone(self, op) if name == "admit" else right(self, op, name, durable)
 
-    Commits._run_alone = wrong  # type: ignore[method-assign]
+    async def awrite(self: Database, op: Any, name: str = "control", durable: bool = False) -> Any:
+        return undone(self, op) if name == "admit" else await right_async(self, op, name, durable)
+
+    Database.write, Database.awrite = write, awrite  # type: ignore[method-assign]
 
 
 def _everybody_is_gone() -> None:
     """A running attempt of a living process is taken for lost."""
-    for module in ("control.recover", "dispatch.claim", "dispatch.choreography", "dispatch.admit"):
-        setattr(sys.modules[f"ax_core.{module}"], "is_lost", lambda row, now: True)
+    _lost_if(lambda row, now: True)
+
+
+def _nobody_is_gone() -> None:
+    """An attempt whose process was killed is waited for, for ever."""
+    _lost_if(lambda row, now: False)
+
+
+def _lost_if(judge: Callable[[Any, int], bool]) -> None:
+    for module in ("control.recover", "dispatch.admit", "dispatch.choreography", "dispatch.claim", "scheduler.leases"):
+        sys.modules[f"ax_core.{module}"].is_lost = judge  # type: ignore[attr-defined]
+
+
+def _doubt_everything() -> None:
+    """A lost attempt is in doubt, whatever its tool said."""
+    from ax_core.control import recover
+    from ax_core.decide import Decision
+    from ax_core.states import Reason, State
+
+    recover.decide = lambda facts, outcome: Decision(State.QUARANTINE, Reason.OUTCOME_UNKNOWN)  # type: ignore[assignment]
 
 
 def _fresh_keys() -> None:
@@ -73,19 +99,40 @@ def _no_trail() -> None:
     audit.append = lambda tx, row: None  # type: ignore[assignment]
 
 
-def _own_commit() -> None:
-    """A transaction is committed although the guarded update of the record was refused."""
-    from ax_core.store.database import Held
+def _commit_apart() -> None:
+    """What a TRANSACTIONAL body wrote is committed before AX's record of it."""
+    from ax_core.dispatch import hands
+    from ax_core.dispatch.steps import Ended, Enter
+    from ax_core.dispatch.wiring import Wiring
 
-    Held.roll_back = Held.commit  # type: ignore[method-assign]
+    def wrong(step: Enter, wiring: Wiring, slot: hands.Slot) -> Ended:
+        held = wiring.db.transaction()
+        step.body.context.lend(held.connection)
+        outcome, error = step.body()
+        step.body.context.lend(None)
+        held.commit()
+        return Ended(outcome, wiring.db.write(step.record(outcome), "record"), error)
+
+    hands._transact = wrong
+
+
+def _tell_fairy_tales() -> None:
+    """A caller is told a value, whatever the record says."""
+    from ax_core.dispatch import choreography
+    from ax_core.dispatch.answer import Answer
+
+    choreography.conclude = lambda row, *_: Answer(row, {"receipt": 0})  # type: ignore[assignment]
 
 
 SABOTAGE: dict[str, Callable[[], None]] = {
     "requeue what is in doubt": _requeue_what_is_in_doubt,
+    "doubt everything": _doubt_everything,
     "claim without commit": _claim_without_commit,
     "everybody is gone": _everybody_is_gone,
+    "nobody is gone": _nobody_is_gone,
     "fresh keys": _fresh_keys,
     "success untouched": _success_untouched,
     "no trail": _no_trail,
-    "own commit": _own_commit,
+    "commit apart": _commit_apart,
+    "fairy tales": _tell_fairy_tales,
 }

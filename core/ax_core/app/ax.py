@@ -150,7 +150,7 @@ class AX(Verbs):
             self._core.registry.add(undo)
             self._core.publish(self._ns, undo)
         if (texts := tool.doubtful_arguments) and tool.effect is Effect.UNSAFE:
-            self._core.hooks.log_once(
+            self.warn_once(
                 f"tool {tool.name!r} is UNSAFE with free text in {', '.join(texts)} and no business key: the same intent "
                 f"worded otherwise is another call; name the arguments that tell intents apart with key=(…)"
             )
@@ -369,6 +369,10 @@ class AX(Verbs):
             ValueError: no such event.
         """
         return self._core.hooks.on(*names)
+
+    def warn_once(self, what: str) -> None:
+        """Log a warning, once per process."""
+        self._core.hooks.log_once(what)
 
     def for_namespace(self, ns: str) -> AX:
         """The same store for another tenant, who sees nothing of this one. Tools are shared."""

@@ -339,6 +339,7 @@ class Verbs:
                 Call(tool, payload), row.ns, answer.args, args_hash, row.session, row.run_id, row.run_id != row.id
             ),
             idempotency_key=keys.idempotency_key(row.ns, row.tool, row.id, args_hash),
+            window=tool.policy.window,
         )
 
     def _reject(self, task_id: str, by: str, reason: str | None) -> Op[Verdict]:

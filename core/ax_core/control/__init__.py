@@ -6,6 +6,7 @@ Every verb is a store operation, one compare-and-set, and says truthfully who de
 from .cancel import cancel, cancel_run
 from .confirm import confirm, expire, reject
 from .extend import extend
+from .holding import holder, in_the_way, take_key
 from .recover import lost
 from .requeue import requeue
 from .resolve import late, reconciled, resolve
@@ -23,6 +24,8 @@ __all__ = [
     "confirm",
     "expire",
     "extend",
+    "holder",
+    "in_the_way",
     "late",
     "lost",
     "pause_tool",
@@ -31,4 +34,5 @@ __all__ = [
     "requeue",
     "resolve",
     "resume_tool",
+    "take_key",
 ]

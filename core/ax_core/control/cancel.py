@@ -5,11 +5,12 @@ from __future__ import annotations
 from ..clock import Micros
 from ..errors import UnknownTask
 from ..limits import give_back
-from ..model import TaskRow, Verdict
+from ..model import Verdict
 from ..sessions import release
 from ..sessions import settle as settle_run
 from ..states import Reason, RunState, State
 from ..store import Tx, queries, runs, tasks, transitions
+from .decided import standing
 from .tell import Tell
 
 _AT_ONCE = frozenset({State.QUEUED, State.WAITING, State.CONFIRMING, State.RETRY_WAIT})
@@ -35,11 +36,11 @@ def cancel(tx: Tx, ns: str, task_id: str, by: str, now: Micros, tell: Tell, reas
                 return Verdict(True, task_id, State.CANCELLED, "cancelled before it ran")
         elif state is State.RUNNING:
             if row.cancel_requested:
-                return Verdict(False, task_id, state, "a cancel was requested before; it still runs")
+                return Verdict(False, task_id, state, f"a cancel was requested before; it is {standing(tx, row)}")
             if tasks.move(tx, row, transitions.request_cancel(), now, by, tell()) is not None:
                 return Verdict(True, task_id, state, "it runs: asked to stop, and its end will be recorded as it is")
         else:
-            return Verdict(False, task_id, state, f"already {state}{_why(row)}: nothing to cancel")
+            return Verdict(False, task_id, state, f"already {standing(tx, row)}: nothing to cancel")
         row = tasks.get(tx, task_id) or row
 
 
@@ -83,7 +84,3 @@ def cancel_run(
         return Verdict(False, run_id, state, f"the run is {state}: nothing to cancel")
     tail = f"; {stopping} running tasks were asked to stop" if stopping else ""
     return Verdict(True, run_id, state, f"the run is cancelled{tail}")
-
-
-def _why(row: TaskRow) -> str:
-    return f" ({row.reason})" if row.reason else ""

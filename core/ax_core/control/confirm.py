@@ -16,6 +16,8 @@ from ..sessions import settle as settle_run
 from ..states import Reason, State
 from ..store import Tx, approvals, tasks, transitions
 from ..view import moment
+from .decided import standing
+from .holding import holder, in_the_way, take_key
 from .tell import Tell
 
 COMMENT_CAP = 4000
@@ -31,6 +33,7 @@ class Edited:
     twin: str | None
     dedupe_key: str | None
     idempotency_key: str
+    window: float | None = None
 
 
 Edit = Callable[[TaskRow], Edited]
@@ -43,7 +46,7 @@ def confirm(
 
     Raises:
         UnknownTask: there is none of that id.
-        NotAllowed: it does not wait for a confirmation.
+        NotAllowed: it does not wait for a confirmation, or an equal call of the edited arguments is already there.
         Quarantined: the edited arguments do not fit.
     """
     row, asked = _open_question(tx, ns, task_id)
@@ -54,8 +57,10 @@ def confirm(
         return Verdict(False, task_id, State.CANCELLED, f"expired at {moment(asked.expires_at)}: not executed")
     changes: dict[str, Any] = {"approved": 1}
     detail: dict[str, Any] = {"by": by}
-    if edit is not None:
-        edited = edit(row)
+    edited = edit(row) if edit is not None else None
+    if edited is not None and edited.args_hash == row.args_hash:
+        edited = None  # nothing changed, so it is the same intent
+    if edited is not None:
         changes |= {
             "payload": edited.payload,
             "args_hash": edited.args_hash,
@@ -65,6 +70,7 @@ def confirm(
             "idempotency_key": edited.idempotency_key,
         }
         detail |= {"edited": True, "before": row.args_hash, "after": edited.args_hash}
+        _merged_again(tx, row._replace(**changes), edited, now, by, tell)
         tx.run(
             "UPDATE ax_approval SET args_hash = :args_hash WHERE task_id = :task_id AND number = :number",
             args_hash=edited.args_hash,
@@ -74,10 +80,23 @@ def confirm(
     if not approvals.answer(tx, asked, APPROVED, now, by, _capped(note), now + START_WITHIN):
         return _decided(row, approvals.latest(tx, task_id))
     step = transitions.queue("confirm", None, detail, **changes)
-    moved = tasks.move(tx, row, step, now, by, tell("confirmed", by=by, edited=edit is not None))
+    moved = tasks.move(tx, row, step, now, by, tell("confirmed", by=by, edited=edited is not None))
     if moved is None:
         raise NotAllowed(f"task {task_id} was moved while it was being confirmed; look again", task_id=task_id)
     return Verdict(True, task_id, moved.state, f"approved by {by}; it runs when its caller comes back, or in ax.serve()")
+
+
+def _merged_again(tx: Tx, row: TaskRow, edited: Edited, now: Micros, by: str, tell: Tell) -> None:
+    """The merge gate once more: the edited arguments name another intent, which somebody may hold already."""
+    other = holder(tx, row, now) or in_the_way(tx, row, now, by, tell)
+    if other is not None:
+        raise NotAllowed(
+            f"an equal call of the edited arguments is already there: task {other.id} is {standing(tx, other)}; "
+            f"reject task {row.id} instead",
+            task_id=row.id,
+        )
+    if row.dedupe_key is not None:
+        take_key(tx, row, now, edited.window)
 
 
 def reject(tx: Tx, ns: str, task_id: str, by: str, now: Micros, tell: Tell, reason: str | None = None) -> Verdict:

@@ -25,7 +25,8 @@ def extend(tx: Tx, ns: str, run_id: str, by: str, now: Micros, *, more_tasks: in
     if more_tasks and row.max_tasks is not None:
         changes["max_tasks"] = row.max_tasks + more_tasks
     if seconds and row.deadline_at is not None:
-        changes["deadline_at"] = max(row.deadline_at, now) + micros(seconds)
+        # The clock of a paused run stands, and goes on from there when it is entered again.
+        changes["deadline_at"] = max(row.deadline_at, row.paused_at or now) + micros(seconds)
     if row.state == RunState.DEAD and row.reason in (Reason.BUDGET, Reason.REPEAT_GUARD):
         runs.move(tx, row, RunState.OPEN, now, None, **changes)
     elif row.state in (RunState.OPEN, RunState.PAUSED):

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
+from ..approvals import ask_again
 from ..clock import Micros
 from ..errors import NotAllowed, UnknownTask
-from ..model import Verdict
+from ..model import TaskRow, Verdict
+from ..registry import Promise
 from ..states import Reason, State
-from ..store import Tx, tasks, transitions
+from ..store import Tx, approvals, bindings, tasks, tools, transitions
+from .decided import standing
+from .holding import holder, in_the_way, take_key
 from .tell import Tell
 
 _REQUEUABLE = frozenset(
@@ -15,18 +21,19 @@ _REQUEUABLE = frozenset(
 
 
 def requeue(tx: Tx, ns: str, task_id: str, by: str, now: Micros, tell: Tell) -> Verdict:
-    """Make a task that ended badly ready again, under the same key.
+    """Make a task that ended badly ready again, under the same key; what needed an approval needs a new one.
 
     Raises:
         UnknownTask: there is none of that id.
-        NotAllowed: it succeeded, is open, its outcome is in doubt, or its arguments do not fit.
+        NotAllowed: it succeeded, is open, its outcome is in doubt, its arguments do not fit, or an equal call took
+            its place.
     """
     row = tasks.get(tx, task_id)
     if row is None or row.ns != ns:
         raise UnknownTask(f"no task {task_id}", task_id=task_id)
     state = State(row.state)
     if state in (State.QUEUED, State.RUNNING, State.RETRY_WAIT):
-        return Verdict(False, task_id, state, f"already {state}")
+        return Verdict(False, task_id, state, f"already {standing(tx, row)}")
     if state not in _REQUEUABLE:
         raise NotAllowed(f"task {task_id} ({row.tool}) is {state}: there is nothing to requeue", task_id=task_id)
     if state is State.QUARANTINE and row.reason == Reason.OUTCOME_UNKNOWN:
@@ -46,16 +53,34 @@ def requeue(tx: Tx, ns: str, task_id: str, by: str, now: Micros, tell: Tell) -> 
         )
     if row.reason == Reason.REJECTED:
         raise NotAllowed(f"task {task_id} was rejected by a person; it must be issued anew", task_id=task_id)
-    step = transitions.queue(
-        "requeue",
-        None,
-        {"from": state.value, "by": by, "maybe_applied": bool(row.maybe_applied)},
-        interruptions=0,
-        failures=0,
-        cancel_requested=0,
-        maybe_applied=0,
-    )
-    moved = tasks.move(tx, row, step, now, by, tell("requeued", by=by))
+    other = holder(tx, row, now) or in_the_way(tx, row, now, by, tell)
+    if other is not None:
+        raise NotAllowed(
+            f"an equal call took the place of task {task_id} ({row.tool}): task {other.id} is {standing(tx, other)}",
+            task_id=task_id,
+        )
+    fresh = {"interruptions": 0, "failures": 0, "cancel_requested": 0, "maybe_applied": 0}
+    asked = approvals.latest(tx, task_id)
+    if asked is not None:
+        told = tell("confirming", by=by)
+        moved = ask_again(tx, row, asked, now, by, _promise(tx, row), told, verb="requeue", **fresh)
+        message = "it needs an approval again: confirm it, and it runs when its caller comes back, or in ax.serve()"
+    else:
+        detail = {"from": state.value, "by": by, "maybe_applied": bool(row.maybe_applied)}
+        step = transitions.queue("requeue", None, detail, **fresh)
+        moved = tasks.move(tx, row, step, now, by, tell("requeued", by=by))
+        message = "queued: it runs when its caller comes back, or in ax.serve()"
     if moved is None:
         raise NotAllowed(f"task {task_id} was moved while it was being requeued; look again", task_id=task_id)
-    return Verdict(True, task_id, moved.state, "queued: it runs when its caller comes back, or in ax.serve()")
+    if row.dedupe_key is not None:
+        held = bindings.holder(tx, row.ns, row.dedupe_key)
+        take_key(tx, moved, now, None if held is None or held.expires_at is None else (held.expires_at - held.last_at) / 1e6)
+    return Verdict(True, task_id, moved.state, message)
+
+
+def _promise(tx: Tx, row: TaskRow) -> Promise:
+    """What the tool promises now, as it was last published."""
+    tool = tools.get(tx, row.ns, row.tool)
+    if tool is None:
+        raise NotAllowed(f"tool {row.tool!r} is not known any more, so nobody can say what is approved", task_id=row.id)
+    return Promise.of(tool.version, json.loads(tool.schema), json.loads(tool.policy))

@@ -10,6 +10,7 @@ from ..policy import Effect
 from ..sessions import settle as settle_run
 from ..states import Reason, State
 from ..store import Tx, attempts, tasks, transitions
+from .decided import standing
 from .tell import Tell
 
 
@@ -39,7 +40,7 @@ def resolve(
         raise UnknownTask(f"no task {task_id}", task_id=task_id)
     if not in_doubt(row):
         if row.reason == Reason.RESOLVED:
-            return Verdict(False, task_id, row.state, f"already resolved: it is {row.state}")
+            return Verdict(False, task_id, row.state, f"already resolved: it is {standing(tx, row)}")
         raise NotAllowed(
             f"task {task_id} ({row.tool}) is {row.state}{f' ({row.reason})' if row.reason else ''}: nothing is in doubt",
             task_id=task_id,
@@ -60,6 +61,9 @@ def resolve(
     elif rerun:
         step = transitions.queue("resolve", Reason.RESOLVED, detail, maybe_applied=0, error=None)
         message = f"{by} says it did not happen: it runs again when its caller comes back, or in ax.serve()"
+    elif row.state in (State.FAILED, State.CANCELLED):  # it stays what it is; only the doubt is over
+        step = transitions.note("resolve", detail, reason=Reason.RESOLVED.value, maybe_applied=0)
+        message = f"{by} says it did not happen: {row.state} without a doubt, and it may be issued anew"
     else:
         step = transitions.settle("resolve", State.FAILED, now, reason=Reason.RESOLVED, detail=detail)
         message = f"{by} says it did not happen: FAILED, and it may be issued anew"
@@ -119,7 +123,7 @@ def late(
         return row
     if row.fence != fence:
         step = transitions.note("late_evidence", {"fence": fence, "outcome": outcome})
-    elif row.state == State.QUARANTINE and row.reason == Reason.OUTCOME_UNKNOWN:
+    elif row.state == State.QUARANTINE and row.reason == Reason.OUTCOME_UNKNOWN and outcome in ("returned", "raised"):
         if outcome == "returned":
             step = transitions.settle("late_settled", State.SUCCESS, now, result=result)
         else:

@@ -149,10 +149,11 @@ def _cancelled(row: TaskRow, name: str, tail: str) -> AXError:
             for_model=f"{row.tool} was not executed: nobody approved it in time. Ask the user before trying again.",
         )
     doubt = " It may have been partly done." if row.maybe_applied else ""
+    by = "by a person" if row.reason in (Reason.BY_USER, Reason.RESOLVED) else "because its request has ended"
     return TaskCancelled(
         f"{name} was cancelled ({row.reason}).{doubt}{tail}",
         task_id=row.id,
-        for_model=f"{row.tool} was cancelled by a person.{doubt} Do not repeat it.",
+        for_model=f"{row.tool} was cancelled {by}.{doubt} Do not repeat it.",
     )
 
 

@@ -94,7 +94,11 @@ def placed(call: Call) -> Call:
                 changes[name] = value
     if call.scope is None and (scope := current_run.get()) is not None:
         changes["scope"] = scope
-    if call.parent_id is None and (inside := current_task.get()) is not None and inside.row is not None:
+    inside = current_task.get()
+    if inside is not None and (left := inside.remaining()) is not None:
+        own = changes.get("timeout", call.timeout)
+        changes["timeout"] = left if own is None else min(own, left)  # an inner limit is cut to the outer's rest
+    if call.parent_id is None and inside is not None and inside.row is not None:
         changes["parent_id"] = inside.row.id
         if call.run_id is None:
             changes["run_id"] = inside.row.run_id

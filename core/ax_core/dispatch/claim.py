@@ -7,17 +7,17 @@ from typing import Any
 
 from .. import approvals
 from ..compensation import ORIGIN
-from ..control import lost
+from ..control import holder, in_the_way, lost, take_key
 from ..control.recover import is_lost
-from ..limits import reserve
-from ..model import TaskRow
+from ..limits import give_back, reserve
+from ..model import RunRow, TaskRow
 from ..policy import Effect
 from ..registry import Tool
 from ..schema import Admitted
-from ..states import Reason, State
+from ..states import Reason, RunState, State
 from ..store import Op, Tx, runs, tasks, tools, transitions
+from ..store import approvals as questions
 from .call import Submission
-from .holding import take_key
 from .repeat import guarded
 from .seat import Seat
 from .wiring import Wiring
@@ -33,12 +33,8 @@ def again(tx: Tx, row: TaskRow, sub: Submission, wiring: Wiring, how: str) -> Se
     state = State(row.state)
     if state in CLAIMABLE:
         return claim_row(tx, row, sub.call.tool, wiring, now, sub.timeout, how)
-    if state in (State.FAILED, State.TIMEOUT) and not row.maybe_applied and how == "replayed":
-        if row.attempt_open and row.effect != Effect.READ:
-            return Seat(row, how=how, note="the earlier attempt has not been seen to end; nothing new was started")
-        if (other := _key_taken(tx, row, now)) is not None:
-            return Seat(other, how="merged")
-        return claim_row(tx, row, sub.call.tool, wiring, now, sub.timeout, how)
+    if how == "replayed" and _may_run_again(row):
+        return _run_again(tx, row, sub, wiring, now)
     if state in (State.RUNNING, State.CONFIRMING):
         return Seat(row, how="attached" if how == "replayed" else how)
     if how == "replayed":
@@ -46,8 +42,33 @@ def again(tx: Tx, row: TaskRow, sub: Submission, wiring: Wiring, how: str) -> Se
         row = row._replace(replays=row.replays + 1)
         if row.replays == 1:
             row = tasks.move(tx, row, transitions.note("replayed"), now, wiring.owner) or row
-    note, ended = guarded(tx, row, Effect.READ, True, wiring)
+    # A host that comes back with a request it knows is no model that repeats itself; it is given a READ's patience.
+    effect = Effect.READ if how == "replayed" else Effect(row.effect)
+    note, ended = guarded(tx, row, effect, wiring, sub.row.run_id if sub.in_run else None)
     return Seat(row, how=how, note=note, refusal=ended)
+
+
+def _may_run_again(row: TaskRow) -> bool:
+    """Whether the same request again is a new attempt: a definite no that nobody asked to stop."""
+    return row.state in (State.FAILED, State.TIMEOUT) and not row.maybe_applied and not row.cancel_requested
+
+
+def _run_again(tx: Tx, row: TaskRow, sub: Submission, wiring: Wiring, now: int) -> Seat:
+    tool, how = sub.call.tool, "replayed"
+    if row.attempt_open and row.effect != Effect.READ:
+        return Seat(row, how=how, note="the earlier attempt has not been seen to end; nothing new was started")
+    # It gave its key up when it failed: whoever took it since, or stands in the way, answers for both.
+    if (other := holder(tx, row, now)) is not None:
+        return Seat(other, how="merged")
+    if (other := in_the_way(tx, row, now, wiring.owner, wiring.tell)) is not None:
+        return Seat(other, how="in_the_way")
+    if row.approved and (asked := questions.latest(tx, row.id)) is not None:
+        moved = approvals.ask_again(tx, row, asked, now, wiring.owner, tool.promise, wiring.tell())
+        return Seat(moved or tasks.get(tx, row.id) or row, how=how)
+    seat = claim_row(tx, row, tool, wiring, now, sub.timeout, how)
+    if seat.claimed and row.dedupe_key is not None:
+        take_key(tx, row, now, tool.policy.window)
+    return seat
 
 
 def claim(task_id: str, tool: Tool[..., Any], wiring: Wiring, timeout: int | None, how: str = "attached") -> Op[Seat]:
@@ -77,21 +98,18 @@ def claim_row(
     if tools.paused(tx, row.ns, row.tool):
         return Seat(row, how=how, note=f"{row.tool} is paused by an operator")
     if row.approved:
-        why = approvals.valid(tx, row, now, tool.version)
+        why = approvals.valid(tx, row, now, tool.approved_as)
         if why is not None:
             return Seat(_lapsed(tx, row, why, now, wiring), how=how)
     elif row.tool_version != tool.version and not _still_fits(row, tool):
         detail = {"was": row.tool_version, "is": tool.version}
         step = transitions.quarantine("policy_changed", Reason.POLICY_CHANGED, now, detail)
-        if State(row.state) is State.QUEUED:
-            return Seat(tasks.move(tx, row, step, now, wiring.owner, wiring.tell()) or row, how=how)
-    if row.attempt > 0 or row.approved:
-        line = runs.line(tx, row.run_id)
-        # An approved first attempt was reserved when it was asked for.
-        refused = reserve(tx, line, now) if row.attempt > 0 and row.origin != ORIGIN else None
-        if refused is not None:
-            return Seat(row, how=how, refusal=refused)
-    deadline = None if timeout is None else now + timeout
+        return Seat(tasks.move(tx, row, step, now, wiring.owner, wiring.tell()) or row, how=how)
+    line = runs.line(tx, row.run_id)
+    # The first attempt was reserved when it was submitted.
+    if row.attempt > 0 and row.origin != ORIGIN and (refused := reserve(tx, line, now)) is not None:
+        return Seat(row, how=how, refusal=refused)
+    deadline = earliest(None if timeout is None else now + timeout, line)
     step = transitions.claim(row, wiring.owner, now, wiring.lease, deadline, verb="claim")
     if row.attempt > 0 and row.attempt_open:
         step = transitions.claim(row, wiring.owner, now, wiring.lease, deadline, verb="claim_beside")
@@ -101,11 +119,10 @@ def claim_row(
     return Seat(moved, claimed=True, how=how)
 
 
-def _key_taken(tx: Tx, row: TaskRow, now: int) -> TaskRow | None:
-    """A failed task gave its key up: somebody may have taken it since, and then answers for both."""
-    if row.dedupe_key is None:
-        return None
-    return take_key(tx, row, now, None)
+def earliest(deadline: int | None, line: list[RunRow]) -> int | None:
+    """An attempt's deadline, cut to that of the open runs it stands in."""
+    outer = [run.deadline_at for run in line if run.state == RunState.OPEN and run.deadline_at is not None]
+    return min([*outer, deadline] if deadline is not None else outer, default=None)
 
 
 def _lapsed(tx: Tx, row: TaskRow, why: str, now: int, wiring: Wiring) -> TaskRow:
@@ -113,6 +130,7 @@ def _lapsed(tx: Tx, row: TaskRow, why: str, now: int, wiring: Wiring) -> TaskRow
         step = transitions.quarantine("policy_changed", Reason.POLICY_CHANGED, now, {"why": why})
     else:
         step = transitions.cancel(Reason.APPROVAL_EXPIRED, {"why": why}, now)
+        give_back(tx, row.run_id)
     return tasks.move(tx, row, step, now, wiring.owner, wiring.tell()) or row
 
 

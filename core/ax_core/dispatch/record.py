@@ -94,7 +94,7 @@ def record(wiring: Wiring, row: TaskRow, policy: Policy, outcome: Outcome, kept:
             return _too_late(tx, wiring, row, outcome, kept, now)
         if moved.origin == ORIGIN and moved.state == State.SUCCESS:
             _undone(tx, moved, now, wiring)
-        note, ended = guarded(tx, moved, Effect(moved.effect), in_run, wiring)
+        note, ended = guarded(tx, moved, Effect(moved.effect), wiring, row.run_id) if in_run else (None, None)
         return Written(moved, True, note, ended)
 
     return op

@@ -11,10 +11,14 @@ from ..store import Tx, runs
 from .wiring import Wiring
 
 
-def guarded(tx: Tx, row: TaskRow, effect: Effect, in_run: bool, wiring: Wiring) -> tuple[str | None, AXError | None]:
-    """(what to tell the model, what ends the call): judged on what equal calls of the run came to."""
-    if not in_run:
-        return None, None
+def guarded(
+    tx: Tx, row: TaskRow, effect: Effect, wiring: Wiring, run_id: str | None
+) -> tuple[str | None, AXError | None]:
+    """(what to tell the model, what ends the call): judged on what equal calls of the task's run came to.
+
+    Args:
+        run_id: the caller's run, which ends with the call; None: there is none beyond the call.
+    """
     tool = wiring.registry.find(row.tool)
     if tool is not None and tool.policy.pollable:
         return None, None
@@ -26,9 +30,10 @@ def guarded(tx: Tx, row: TaskRow, effect: Effect, in_run: bool, wiring: Wiring) 
             f"You have now called {row.tool} {seen.count} times with the same arguments and got the same answer. "
             "Calling it again will not change it: use what you have, or do something else."
         ), None
-    _end_run(tx, row)
+    if run_id is not None:
+        _end_run(tx, row._replace(run_id=run_id))
     return None, BudgetExceeded(
-        f"run {row.run_id} ended: {row.tool} was called {seen.count} times with equal arguments and results",
+        f"run {run_id or row.run_id} ended: {row.tool} was called {seen.count} times with equal arguments and results",
         task_id=row.id,
         for_model=f"Stopped: {row.tool} was called {seen.count} times with the same arguments and the same answer. "
         "Do not call tools again; answer with what you have.",

@@ -35,7 +35,8 @@ def give_back(tx: Tx, run_id: str) -> None:
 
 def check_deadline(row: RunRow, now: Micros) -> BudgetExceeded | None:
     """Refuse what comes after the run's wall time."""
-    if row.deadline_at is None or now < row.deadline_at:
+    # While only people are waited for, the clock of a run stands.
+    if row.deadline_at is None or (now if row.paused_at is None else row.paused_at) < row.deadline_at:
         return None
     return _exceeded(row, f"its {(row.seconds or 0) / 1e6:g} s of wall time are over")
 
@@ -45,7 +46,8 @@ def refuse(tx: Tx, line: list[RunRow], now: Micros) -> AXError | None:
     for row in line:
         runs.refuse(tx, row.id)
         if row.max_tasks is not None and row.refused + 1 > REFUSED_PER_TASK * max(row.max_tasks, 1):
-            _end(tx, row, now)
+            if row.state == RunState.OPEN:
+                _end(tx, row, now)
             return _exceeded(row, f"it had {row.refused + 1} refused or invalid submissions")
     return None
 

@@ -1,6 +1,6 @@
 """Tools by name: registered once, reached only through here."""
 
 from .registry import Registry
-from .tool import Tool
+from .tool import Promise, Tool
 
-__all__ = ["Registry", "Tool"]
+__all__ = ["Promise", "Registry", "Tool"]

@@ -59,6 +59,16 @@ class Tool(Generic[P, R]):
         """The declared version, else a hash of schema and policy (never of code)."""
         return self.policy.version or spec_hash(self.schema, self.policy)[:16]
 
+    @cached_property
+    def promise(self) -> Promise:
+        """What an approval is bound to."""
+        return Promise.of(self.version, self.schema, self.policy.public())
+
+    @property
+    def approved_as(self) -> str:
+        """The name of that promise."""
+        return self.promise.approved_as
+
     @property
     def effect(self) -> Effect:
         """What it does to the world."""
@@ -71,6 +81,21 @@ class Tool(Generic[P, R]):
             return ()
         named = {"reason", "note", "notes", "comment", "message", "description", "memo", "explanation"}
         return tuple(sorted(named & set(self.schema.get("properties", {}))))
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a person who approves a call relies on: the tool's version, and ``approved_as``, a hash of it with the
+    schema and the policy's effect and confirmation, which a declared version does not have to follow."""
+
+    version: str
+    approved_as: str
+
+    @classmethod
+    def of(cls, version: str, schema: Mapping[str, Any], policy: Mapping[str, Any]) -> Promise:
+        """The promise of a tool, from what is published of it."""
+        text = json.dumps([version, schema, policy.get("effect"), policy.get("confirm")], sort_keys=True, default=str)
+        return cls(version, sha256(text.encode()).hexdigest()[:32])
 
 
 def spec_hash(schema: Mapping[str, Any], policy: Policy) -> str:

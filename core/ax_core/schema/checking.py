@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ax_core.schema import tags
-from ax_core.schema.dialect import Dialect
+from ax_core.schema.dialect import Dialect, every_keyword
 from ax_core.schema.errors import SchemaError
 from ax_core.schema.patterns import compiled
 from ax_core.schema.problems import listed
@@ -90,10 +90,13 @@ def followed(place: Place, reference: str, dialect: Dialect) -> Place:
     )
 
 
-def check_all(root: Place, dialect: Dialect) -> tuple[str, ...]:
+def check_all(root: Place, dialect: Dialect, *, guessed: bool = False) -> tuple[str, ...]:
     """Visit every subschema once: references must resolve, patterns be bounded, tags be clear.
 
     What the discriminators mean is written into the schemas themselves, which are the gate's own copy.
+
+    Args:
+        guessed: the dialect is not the schema's own word, so it must know every keyword that any dialect knows.
 
     Returns:
         Remarks: what was accepted but will not do what its author may think.
@@ -114,6 +117,8 @@ def check_all(root: Place, dialect: Dialect) -> tuple[str, ...]:
         _spell_out(place.schema)
         for keyword in _REFERENCES:
             reference = place.schema.get(keyword)
+            if keyword in place.schema and not isinstance(reference, str):
+                raise SchemaError(f"{place.path}/{keyword}", "a reference must be text")
             if isinstance(reference, str):
                 target = followed(place, reference, dialect)
                 if id(target.schema) not in seen:
@@ -125,11 +130,21 @@ def check_all(root: Place, dialect: Dialect) -> tuple[str, ...]:
                 seen.add(id(inner))
                 queue.append(within(place, inner, step, dialect))
         remarks += _mark_branches(place, dialect)
+        remarks += _ignored(place, dialect, guessed)
     if keywords == _NOT_TOGETHER:
         raise SchemaError(
             "#", "unevaluatedProperties with patternProperties: use additionalProperties instead"
         )
     return tuple(remarks)
+
+
+def _ignored(place: Place, dialect: Dialect, guessed: bool) -> list[str]:
+    """Remarks on keywords that this dialect does not know."""
+    found = sorted(place.schema.keys() & every_keyword() - dialect.keywords)
+    if found and guessed:
+        fix = "name the dialect in $schema, or write it all in one"
+        raise SchemaError(place.path, f"{listed(found)}: no dialect knows this beside the rest; {fix}")
+    return [f"{place.path}: {keyword} is unknown to this dialect and ignored" for keyword in found]
 
 
 def _spell_out(schema: dict[str, Any]) -> None:

@@ -6,9 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ax_core.keys import NotCanonical
 from ax_core.schema.checking import Place, check_all, check_meta, root_of
-from ax_core.schema.dialect import DEFAULT, Dialect, dialect
+from ax_core.schema.dialect import DEFAULT, OLDER, Dialect, dialect
 from ax_core.schema.errors import SchemaError
 from ax_core.schema.gate import Gate
 from ax_core.schema.intake import MAX_BYTES, MAX_DEPTH, Limits, Refused, take
@@ -16,7 +15,7 @@ from ax_core.schema.shape import Shape
 from ax_core.schema.shaping import shape_of
 from ax_core.schema.visible import Visible, visible
 
-_OLDER = ("http://json-schema.org/draft-07/schema#", "http://json-schema.org/draft-04/schema#")
+_Parts = tuple[Visible, Shape, Any, tuple[str, ...]]
 _SCHEMA_LIMITS = Limits(max_bytes=4 << 20, max_depth=200)
 
 
@@ -47,10 +46,8 @@ def compile_gate(
         SchemaError: a schema that cannot be honoured: says where and what to do.
     """
     try:
-        own, spoken, remarks = _read(schema)
-        if isinstance(own, dict):
-            _hide(own, hidden)
-        names, shape, validator, more = _parts(own, spoken)
+        own = _copied(schema, hidden)
+        names, shape, validator, remarks = _read(own)
     except SchemaError:
         raise
     except Exception as error:  # whatever an odd schema does to the libraries that read it
@@ -58,7 +55,7 @@ def compile_gate(
     names = replace(names, schemas={name: each for name, each in names.schemas.items() if name not in hidden})
     return Gate(
         schema=own,
-        remarks=(*remarks, *more),
+        remarks=remarks,
         names=names,
         aliases=_checked_aliases(aliases or {}, names),
         hidden=frozenset(hidden),
@@ -70,12 +67,50 @@ def compile_gate(
     )
 
 
-def _parts(own: Any, spoken: Dialect) -> tuple[Visible, Shape, Any, tuple[str, ...]]:
+def _copied(schema: Any, hidden: Collection[str]) -> Any:
+    """The gate's own copy of a schema, without injected arguments."""
+    if not isinstance(schema, Mapping | bool):
+        raise SchemaError("#", f"a schema is an object or a boolean, not {type(schema).__name__}")
+    try:
+        own = take(schema, _SCHEMA_LIMITS)
+    except (Refused, RecursionError) as error:
+        raise SchemaError("#", f"it is no JSON: {error}") from None
+    if isinstance(own, dict) and isinstance(own.get("properties"), dict):
+        own["properties"] = {name: each for name, each in own["properties"].items() if name not in hidden}
+    if isinstance(own, dict) and isinstance(own.get("required"), list):
+        own["required"] = [name for name in own["required"] if name not in hidden]
+        if not own["required"]:
+            del own["required"]  # draft 4 knows no empty one
+    return own
+
+
+def _read(own: Any) -> _Parts:
+    """Read a schema in the dialect it names, else in the newest that knows its spelling."""
+    if isinstance(own, dict) and "$schema" in own:
+        if not isinstance(own["$schema"], str):
+            raise SchemaError("#/$schema", "it must be the address of a dialect")
+        return _parts(own, dialect(own["$schema"]), guessed=False)
+    refusal = None
+    for uri in (DEFAULT, *OLDER):
+        try:
+            names, shape, validator, remarks = _parts(own, dialect(uri), guessed=True)
+        except SchemaError as error:
+            refusal = refusal or error
+            continue
+        if uri != DEFAULT:
+            remarks = (f"#: valid only as {uri}, and read so; say it in $schema", *remarks)
+        return names, shape, validator, remarks
+    assert refusal is not None
+    raise refusal
+
+
+def _parts(own: Any, spoken: Dialect, *, guessed: bool) -> _Parts:
     """What a gate is made of: visible names, shape, validator and remarks."""
     from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
 
+    check_meta(own, spoken)
     root = root_of(own, spoken)
-    remarks = check_all(root, spoken)
+    remarks = check_all(root, spoken, guessed=guessed)
     validator = spoken.validator(own, registry=REGISTRY)
     unfit: list[str] = []
 
@@ -90,41 +125,6 @@ def _parts(own: Any, spoken: Dialect) -> tuple[Visible, Shape, Any, tuple[str, .
         why = "it accepts no object, and arguments are always one; put this under a property"
         raise SchemaError("#", why)
     return visible(root, spoken), shape, validator, (*remarks, *unfit)
-
-
-def _read(schema: Any) -> tuple[Any, Dialect, tuple[str, ...]]:
-    """The gate's own copy of a schema, its dialect and what is to be said of that."""
-    if not isinstance(schema, Mapping | bool):
-        raise SchemaError("#", f"a schema is an object or a boolean, not {type(schema).__name__}")
-    try:
-        own = take(schema, _SCHEMA_LIMITS)
-    except (Refused, NotCanonical, RecursionError) as error:
-        raise SchemaError("#", f"it is no JSON: {error}") from None
-    uri = own.get("$schema", DEFAULT) if isinstance(own, dict) else DEFAULT
-    if not isinstance(uri, str):
-        raise SchemaError("#/$schema", "it must be the address of a dialect")
-    spoken = dialect(uri)
-    try:
-        check_meta(own, spoken)
-    except SchemaError:
-        if isinstance(own, dict) and "$schema" in own:
-            raise
-        for older in _OLDER:
-            try:
-                check_meta(own, dialect(older))
-            except SchemaError:
-                continue
-            return own, dialect(older), (f"#: valid only as {older}, and read so; say it in $schema",)
-        raise
-    return own, spoken, ()
-
-
-def _hide(own: dict[str, Any], hidden: Collection[str]) -> None:
-    """Take injected arguments out of the schema's own properties."""
-    if isinstance(own.get("properties"), dict):
-        own["properties"] = {name: each for name, each in own["properties"].items() if name not in hidden}
-    if isinstance(own.get("required"), list):
-        own["required"] = [name for name in own["required"] if name not in hidden]
 
 
 def _checked_aliases(aliases: Mapping[str, str], names: Visible) -> dict[str, str]:

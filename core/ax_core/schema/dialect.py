@@ -17,6 +17,7 @@ from ax_core.schema.errors import SchemaError
 from ax_core.schema.patterns import compiled
 
 DEFAULT = "https://json-schema.org/draft/2020-12/schema"
+OLDER = ("http://json-schema.org/draft-07/schema#", "http://json-schema.org/draft-04/schema#")
 _LATEST = ("http://json-schema.org/schema", "https://json-schema.org/schema")
 
 
@@ -27,11 +28,13 @@ class Dialect:
     Attributes:
         validator: the jsonschema validator class, extended.
         specification: what `referencing` knows of it: subschemas, ids, anchors.
+        keywords: those that refuse something.
         ref_alone: whether what stands beside a ``$ref`` is ignored (draft 7 and before).
     """
 
     validator: Any
     specification: Any
+    keywords: frozenset[str]
     ref_alone: bool
 
 
@@ -55,7 +58,15 @@ def dialect(uri: str) -> Dialect:
     }
     extended = validators.extend(base, keywords)
     old = any(f"draft-0{number}" in name for number in (4, 6, 7))
-    return Dialect(extended, specification_with(name), old)
+    # In draft 4 they are flags of minimum and maximum.
+    known = frozenset(extended.VALIDATORS) | {"exclusiveMinimum", "exclusiveMaximum"}
+    return Dialect(extended, specification_with(name), known, old)
+
+
+@lru_cache(maxsize=1)
+def every_keyword() -> frozenset[str]:
+    """The keywords that refuse something in any dialect."""
+    return frozenset().union(*(dialect(uri).keywords for uri in (DEFAULT, *OLDER)))
 
 
 def extra_names(instance: dict[str, Any], schema: dict[str, Any]) -> list[str]:

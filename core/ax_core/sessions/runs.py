@@ -106,7 +106,7 @@ def leave(tx: Tx, run_id: str, token: str, now: Micros, *, failed: bool, interru
 
 def close(tx: Tx, row: RunRow, now: Micros, *, failed: bool = False) -> RunRow:
     """The state that a run has earned when nobody works in it any more."""
-    left = runs.unfinished(tx, row.id)
+    left = _unfinished(tx, row.id)
     if row.reason == Reason.BUDGET:
         return runs.move(tx, row, RunState.DEAD, now, Reason.BUDGET, digest=_digest(tx, row)) or row
     if left and set(left) <= _PEOPLE:
@@ -118,9 +118,18 @@ def close(tx: Tx, row: RunRow, now: Micros, *, failed: bool = False) -> RunRow:
 
 def settle(tx: Tx, run_id: str, now: Micros) -> None:
     """After a person decided: a paused run in which nothing waits any more is done."""
-    row = runs.get(tx, run_id)
-    if row is not None and row.state == RunState.PAUSED and not runs.unfinished(tx, run_id):
-        runs.move(tx, row, RunState.DONE, now, paused_at=None, digest=_digest(tx, row))
+    for row in runs.line(tx, run_id):
+        if row.state == RunState.PAUSED and not _unfinished(tx, row.id):
+            runs.move(tx, row, RunState.DONE, now, paused_at=None, digest=_digest(tx, row))
+
+
+def _unfinished(tx: Tx, run_id: str) -> dict[str, int]:
+    """What is not settled in a run and in the runs under it."""
+    left = runs.unfinished(tx, run_id)
+    for child in runs.children(tx, run_id):
+        for state, count in _unfinished(tx, child.id).items():
+            left[state] = left.get(state, 0) + count
+    return left
 
 
 def _digest(tx: Tx, row: RunRow) -> str:

@@ -42,6 +42,12 @@ def of_task(tx: Tx, task_id: str) -> list[AuditRow]:
     return [AuditRow(*row) for row in tx.all(_OF_TASK, task_id=task_id)]
 
 
+def newest(tx: Tx, task_id: str) -> AuditRow | None:
+    """The last entry that moved a task."""
+    found = tx.one(_NEWEST, task_id=task_id)
+    return AuditRow(*found) if found else None
+
+
 def broken_at(rows: list[AuditRow], head: str) -> int | None:
     """The sequence number at which a chain does not hold, or None where it ends in ``head`` as it should."""
     before = GENESIS
@@ -62,3 +68,7 @@ def _hash(head: str, *fields: Any) -> str:
 
 
 _OF_TASK = f"SELECT {columns(AuditRow)} FROM ax_audit WHERE task_id = :task_id ORDER BY seq"
+_NEWEST = (
+    f"SELECT {columns(AuditRow)} FROM ax_audit WHERE task_id = :task_id AND (source IS NULL OR source <> target OR "
+    "verb IN ('resolve', 'cancel_requested')) ORDER BY seq DESC LIMIT 1"
+)

@@ -94,7 +94,10 @@ def repeats(tx: Tx, run_id: str, fingerprint: str) -> list[tuple[str, str, str |
 
 
 def last_other_write(tx: Tx, run_id: str, fingerprint: str) -> str:
-    """The id of the newest successful write of a run other than ``fingerprint``, or ''."""
+    """The id of the newest successful write of a run other than ``fingerprint``, or ''.
+
+    A write that only repeats an earlier one with the same result is none: going round in circles is no progress.
+    """
     found = tx.one(_LAST_WRITE, run_id=run_id, fingerprint=fingerprint)
     return found[0] or "" if found else ""
 
@@ -117,6 +120,6 @@ _REPEATS = (
     "ORDER BY id DESC LIMIT 50"
 )
 _LAST_WRITE = (
-    "SELECT MAX(id) FROM ax_task WHERE run_id = :run_id AND state = 'SUCCESS' AND effect <> 'read' "
-    "AND fingerprint <> :fingerprint"
+    "SELECT MAX(first) FROM (SELECT MIN(id) AS first FROM ax_task WHERE run_id = :run_id AND state = 'SUCCESS' "
+    "AND effect <> 'read' AND fingerprint <> :fingerprint GROUP BY fingerprint, result) AS writes"
 )

@@ -118,6 +118,24 @@ def queue(verb: str, reason: Reason | None = None, detail: Mapping[str, Any] | N
     )
 
 
+def ask(verb: str, tool_version: str, detail: Mapping[str, Any] | None = None, **changes: Any) -> Transition:
+    """A person must approve it, once more: an approval is good for one execution."""
+    return Transition(
+        verb,
+        State.CONFIRMING,
+        {
+            "reason": None,
+            "approved": 0,
+            "tool_version": tool_version,
+            "due_at": None,
+            "ended_at": None,
+            "error": None,
+            **changes,
+        },
+        detail,
+    )
+
+
 def settle(
     verb: str,
     target: State,

@@ -66,6 +66,8 @@ def test_every_form_of_schema_loads_and_decides_as_json_schema_says(
         (takes({"x": {"$ref": "#/parts/p"}}, parts={"p": {"type": "strnig"}}), "#/parts/p/type"),
         (takes({"x": {"$ref": "#/properties/x"}}), "refers only to itself"),
         (takes({"x": {"anyOf": [{"$ref": "#/properties/x"}]}}), "refers only to itself"),
+        ({"properties": {"x": {"$ref": None}}}, "must be text"),
+        (takes({"x": {"$ref": 5}}), "type .string"),
         (takes({"x": {"required": "y"}}), "#/properties/x/required"),
         ({"type": "string"}, "accepts no object"),
         ({"enum": [1]}, "accepts no object"),
@@ -158,6 +160,24 @@ def test_an_older_spelling_without_a_dialect_is_read_as_what_it_is_and_remarked(
     assert admitted(gate, {"x": ["1", "a"]}) == {"x": [1, "a"]}
     refused(gate, {"x": ["a", "a"]})
     assert "draft-07" in gate.remarks[0]
+    older = one({"type": "number", "minimum": 1, "exclusiveMinimum": True})
+    refused(older, {"x": 1})
+    assert "draft-04" in older.remarks[0]
+
+
+def test_a_guessed_dialect_never_makes_a_keyword_mean_nothing() -> None:
+    for keyword in ({"const": 2}, {"prefixItems": []}, {"dependentSchemas": {}}, {"propertyNames": {}}):
+        with pytest.raises(SchemaError, match="no dialect knows this"):
+            one({"minimum": 1, "exclusiveMinimum": True, **keyword})
+    with pytest.raises(SchemaError, match="no dialect knows this"):
+        one({"prefixItems": [{}], "dependencies": {"a": ["b"]}})
+    gate = one({"dependencies": {"a": ["b"]}})
+    refused(gate, {"x": {"a": 1}})
+    assert "draft-07" in gate.remarks[0]
+    said = compile_gate(
+        {"$schema": "http://json-schema.org/draft-04/schema#", **takes({"x": {"const": 1}}, "x")}
+    )
+    assert said.remarks == ("#/properties/x: const is unknown to this dialect and ignored",)
 
 
 def test_the_caller_s_schema_is_neither_changed_nor_shared() -> None:

@@ -1,0 +1,19 @@
+"""What was decided before: what the second operator is told."""
+
+from __future__ import annotations
+
+from ..model import TaskRow
+from ..states import State
+from ..store import Tx, audit
+from ..view import moment
+
+_WORD = {"cancel_requested": "cancel", "resolve": "resolve", "requeue": "requeue", "cancel": "cancel"}
+
+
+def standing(tx: Tx, row: TaskRow) -> str:
+    """A task's state, and who brought it there and when, where a person did."""
+    state = f"{State(row.state)}{f' ({row.reason})' if row.reason else ''}"
+    last = audit.newest(tx, row.id)
+    if last is None or last.verb not in _WORD:
+        return state
+    return f"{state}, by {_WORD[last.verb]} of {last.actor} at {moment(last.at):%Y-%m-%d %H:%M:%S} UTC"
