@@ -10,12 +10,13 @@ from typing import Any
 from langchain_core.tools import BaseTool
 from langchain_core.tools.base import _get_runnable_config_param
 
-from ax_core import AXError, keys
+from ax_core import AXError, ConfirmationPending, keys
 from ax_core.dispatch import Answer, Call
 from ax_core.schema import Invalid
 
 from ..bridge import Binding
 from .arguments import problem_call
+from .confirming import adecide, answer_given, ask, can_pause, decide, take_answer
 from .identity import Identity, identify
 from .pending import Pending, current_pending, dispatching
 from .registering import registered
@@ -25,10 +26,23 @@ def dispatch(
     binding: Binding, tool: Any, base: type[BaseTool], args: tuple[Any, ...], kw: dict[str, Any]
 ) -> Any:
     """What ``_run`` does instead of running: submit, and wait for the result."""
-    pending = _pending(tool, args, kw)
+    ax, pending = binding.ax, _pending(tool, args, kw)
     identity, call = _prepared(binding, pending, _body(pending, base._run, args, kw), False)
+    pauses_for_people = _pauses_for_people(binding, pending, call)
     try:
-        answer = binding.ax.dispatch(call, pauses())
+        if pauses_for_people and answer_given(pending):
+            take_answer(pending, ax.find_request(call.request_id or ""))
+        while True:
+            try:
+                answer = ax.dispatch(call, pauses())
+                break
+            except ConfirmationPending as waiting:
+                if not pauses_for_people or waiting.task_id is None:
+                    raise
+                task = ax.get(waiting.task_id)
+                said = ask(pending, task)
+                if decide(ax, task, said).done and said.kind == "respond":
+                    return said.message or ""
     except AXError as verdict:
         pending.verdict = verdict
         raise
@@ -39,14 +53,31 @@ async def adispatch(
     binding: Binding, tool: Any, base: type[BaseTool], args: tuple[Any, ...], kw: dict[str, Any]
 ) -> Any:
     """:func:`dispatch` for ``_arun``: the body runs on this loop, in this context."""
-    pending = _pending(tool, args, kw)
+    ax, pending = binding.ax, _pending(tool, args, kw)
     identity, call = _prepared(binding, pending, _abody(pending, base._arun, args, kw), True)
+    pauses_for_people = _pauses_for_people(binding, pending, call)
     try:
-        answer = await binding.ax.adispatch(call, pauses())
+        if pauses_for_people and answer_given(pending):
+            take_answer(pending, await ax.afind_request(call.request_id or ""))
+        while True:
+            try:
+                answer = await ax.adispatch(call, pauses())
+                break
+            except ConfirmationPending as waiting:
+                if not pauses_for_people or waiting.task_id is None:
+                    raise
+                task = await ax.aget(waiting.task_id)
+                said = ask(pending, task)
+                if (await adecide(ax, task, said)).done and said.kind == "respond":
+                    return said.message or ""
     except AXError as verdict:
         pending.verdict = verdict
         raise
     return _delivered(answer, pending, identity)
+
+
+def _pauses_for_people(binding: Binding, pending: Pending, call: Call) -> bool:
+    return bool(binding.policy.confirm) and call.request_id is not None and can_pause(pending)
 
 
 def refuse(binding: Binding, pending: Pending, problem: Invalid) -> None:

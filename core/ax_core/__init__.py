@@ -32,7 +32,7 @@ from .errors import (
     UnknownTask,
     UnknownTool,
 )
-from .model import Budget, Task, TaskHandle
+from .model import Budget, Run, Task, TaskHandle, Tree, Verdict
 from .policy import Effect, Policy
 from .states import RunState, State
 
@@ -77,6 +77,7 @@ __all__ = [
     "Quarantined",
     "Rejected",
     "RequestConflict",
+    "Run",
     "RunState",
     "SessionBusy",
     "State",
@@ -90,8 +91,10 @@ __all__ = [
     "TaskUndone",
     "Tool",
     "ToolFailed",
+    "Tree",
     "Unknown",
     "UnknownTask",
     "UnknownTool",
+    "Verdict",
     "current",
 ]

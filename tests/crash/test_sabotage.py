@@ -37,7 +37,7 @@ def called_twice_at_once(stage: Stage, sabotage: list[str]) -> None:
 STORIES: dict[str, tuple[Story, str]] = {
     "requeue what is in doubt": (killed_after("effect.after", "unsafe_here"), "2 effects"),
     "doubt everything": (killed_after("effect.after", "idempotent_loop"), "though a repeat is harmless"),
-    "claim without commit": (killed_after("effect.after", "undeclared_loop"), "the world saw task"),
+    "claim without commit": (killed_after("effect.after", "undeclared_loop"), "that is not on record"),
     "everybody is gone": (called_twice_at_once, "entered the body while attempt 1 was in it"),
     "nobody is gone": (killed_after("effect.before", "idempotent_here"), "it was left RUNNING"),
     "fresh keys": (killed_after("effect.after", "keyed_here"), "different keys"),

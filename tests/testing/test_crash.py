@@ -45,7 +45,9 @@ def sent(ax: AX, style: str) -> Any:
 
 @pytest.mark.parametrize("style", ["sync", "async", "async tool, sync caller"])
 @pytest.mark.parametrize("effect, at, fate", FATES)
-def test_the_resubmission_finds_what_a_kill_would_have_left(effect: str, at: str, fate: str, style: str) -> None:
+def test_the_resubmission_finds_what_a_kill_would_have_left(
+    effect: str, at: str, fate: str, style: str
+) -> None:
     ax = AX()
     registered(ax, effect, style)
     with ax.testing() as t:

@@ -15,7 +15,7 @@ from ..errors import InvalidArguments, UnknownTask
 from ..model import AuditEntry, Page, Run, Task, TaskRow, Tree, Verdict
 from ..schema import Invalid
 from ..states import State
-from ..store import Op, Tx, approvals, attempts, audit, queries, runs, tasks, tools
+from ..store import Op, Tx, approvals, attempts, audit, bindings, queries, runs, tasks, tools
 
 from .rollback import rolling_back
 
@@ -44,6 +44,14 @@ class Verbs:
     async def aget(self, task_id: str) -> Task:
         """:meth:`get` on an event loop."""
         return await (await self._core.awiring(self._ns)).db.aread(self._get(task_id))
+
+    def find_request(self, request_id: str) -> Task | None:
+        """The task that answers a request, or None where the request is not known."""
+        return self._core.wiring(self._ns).db.read(self._find_request(request_id))
+
+    async def afind_request(self, request_id: str) -> Task | None:
+        """:meth:`find_request` on an event loop."""
+        return await (await self._core.awiring(self._ns)).db.aread(self._find_request(request_id))
 
     def tree(self, run_id: str) -> Tree:
         """A run with every task and sub-run under it.
@@ -244,6 +252,15 @@ class Verbs:
 
     def _get(self, task_id: str) -> Op[Task]:
         return lambda tx: self._shown(tx, self._row(tx, task_id))
+
+    def _find_request(self, request_id: str) -> Op[Task | None]:
+        def op(tx: Tx) -> Task | None:
+            row = tasks.by_request(tx, self._ns, request_id)
+            if row is None and (pointed := bindings.request(tx, self._ns, request_id)) is not None:
+                row = tasks.get(tx, pointed.task_id)
+            return None if row is None else self._shown(tx, row)
+
+        return op
 
     def _shown(self, tx: Tx, row: TaskRow) -> Task:
         return view.task(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ax_core.codec.classes import reachable, shape_of
@@ -12,7 +11,7 @@ from ax_core.codec.json_text import dumps
 from ax_core.codec.preview import preview
 from ax_core.codec.reader import read
 from ax_core.codec.text import storable, type_path
-from ax_core.codec.types import MARK, NOTHING, TypeCodec, Types
+from ax_core.codec.types import NOTHING, TypeCodec, Types
 from ax_core.codec.writer import TooBig, Unstorable, Writer
 
 C = TypeVar("C", bound=type)
@@ -86,6 +85,8 @@ class Codec:
             return self._placeholder(value, f"could not be taken apart ({type_path(type(error))})")
         if len(text) > self.cap:
             return self._placeholder(value, f"truncated: {len(text)} bytes, over the cap of {self.cap}")
+        if type(value) is Opaque:  # a placeholder handed on stays one
+            return Encoded(text, True, value.note)
         return Encoded(text, False, "; ".join(sorted(writer.notes)[:5]) if writer.notes else None)
 
     def decode(self, text: str) -> Any:
@@ -100,11 +101,7 @@ class Codec:
             return unreadable
 
     def _placeholder(self, value: Any, note: str) -> Encoded:
-        if type(value) is Opaque:  # handed on as it came
-            note, kept = value.note, value.kept
-        else:
-            kept = preview(value, min(self.keep, self.cap))
-        note = storable(note, 200)
+        note, kept = storable(note, 200), preview(value, min(self.keep, self.cap))
         text = _opaque(note, kept)
         while len(text) > self.cap:  # escapes take up to twelve bytes a character
             kept = kept[: len(kept) // 2]
@@ -113,5 +110,4 @@ class Codec:
 
 
 def _opaque(note: str, kept: str) -> str:
-    written: Callable[[str], Any] = Writer(NOTHING, len(kept) + len(note)).write
-    return dumps({MARK: "opaque", "note": written(note), "kept": written(kept)})
+    return dumps(Writer(NOTHING, len(kept) + len(note) + 1).write(Opaque(note, kept)))

@@ -23,7 +23,8 @@ class Opaque:
     """Stands where a value was that could not be stored.
 
     `note` names the place and type of what was in the way, or how far over the cap it was; `kept` is the
-    beginning of the value for people to read, never to compute with.
+    beginning of the value for people to read, never to compute with. It can itself be stored: put one in the
+    place of a part that is too large to keep the rest.
     """
 
     note: str

@@ -6,6 +6,7 @@ import datetime as dt
 from typing import Any
 
 from ax_core.codec.classes import class_path, take
+from ax_core.codec.encoded import Opaque
 from ax_core.codec.json_text import dumps
 from ax_core.codec.pydantic_state import excluded
 from ax_core.codec.scalars import READ, WRITE
@@ -158,6 +159,9 @@ class Writer:
         if (scalar := WRITE.get(kind)) is not None:
             tag, encode = scalar
             return {MARK: tag, "v": self.write(encode(value), depth + 1)}
+        if kind is Opaque:
+            self.notes.add("a part of it was not kept")
+            return {MARK: "opaque", "note": self.write(value.note), "kept": self.write(value.kept)}
         return self._as_base(kind, value, depth)
 
     def _storable_part(self, attributes: dict[str, Any], depth: int) -> dict[str, Any]:

@@ -56,6 +56,8 @@ class Waiter:
         """:meth:`wait` for an event loop."""
         if self._event is None:
             self._loop, self._event = asyncio.get_running_loop(), asyncio.Event()
+            if self._lock.acquire(False):  # woken before there was an event to set
+                return
         pause = max(0.0, self._next(at_most))
         try:
             await asyncio.wait_for(self._event.wait(), pause)

@@ -9,7 +9,7 @@ from typing import Any
 from ..clock import Micros
 from ..decide import Decision
 from ..model import TaskRow
-from ..states import Reason, State
+from ..states import FINAL, Reason, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def end(
         "reason": decision.reason.value if decision.reason else None,
         "lease_until": None,
         "attempt_open": 0 if decision.closed else 1,
-        "ended_at": now,
+        "ended_at": now if decision.state in FINAL else None,
     }
     if decision.state is State.SUCCESS:
         changes["result"] = result

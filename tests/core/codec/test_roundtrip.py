@@ -487,6 +487,14 @@ def test_numpy_scalars_are_kept_as_the_number_they_are() -> None:
     assert "Int64 kept as int" in (encoded.note or "")
 
 
+def test_a_part_that_is_too_large_can_be_left_out_to_keep_the_rest() -> None:
+    codec = Codec()
+    value = ("the content", Opaque("artifact: 2000000 bytes", "the beg"))
+    encoded = codec.encode(value)
+    assert (encoded.opaque, encoded.note) == (False, "a part of it was not kept")
+    assert codec.decode(encoded.text) == value
+
+
 def test_an_opaque_value_handed_on_stays_what_it_was() -> None:
     codec = Codec()
     first = codec.decode(codec.encode(object()).text)

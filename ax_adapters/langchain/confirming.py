@@ -1,0 +1,118 @@
+"""Confirmation where LangGraph can pause: the task is on record first, then the graph is interrupted.
+
+The row is the truth. A resume value is one more way to decide, through the same verbs as any other; a task that was
+decided elsewhere is not asked about again, but takes the resume value that was meant for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ax_core import AX, PolicyError, State, Task, Verdict
+
+from .pending import Pending
+
+DECISIONS = ("approve", "edit", "reject", "respond")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a person answered. ``args`` goes with edit, ``message`` with reject and respond."""
+
+    kind: str
+    by: str
+    args: dict[str, Any] | None = None
+    message: str | None = None
+
+
+def can_pause(pending: Pending) -> bool:
+    """Whether an interrupt of this call can be resumed: it runs in a graph that has a checkpointer."""
+    conf = pending.config.get("configurable") or {}
+    return conf.get("__pregel_checkpointer") is not None and conf.get("__pregel_scratchpad") is not None
+
+
+def answer_given(pending: Pending) -> bool:
+    """Whether this execution of the node was resumed with a value that nobody has taken yet."""
+    pad = pending.config["configurable"]["__pregel_scratchpad"]
+    return bool(pad.resume) or pad.get_null_resume(False) is not None
+
+
+def take_answer(pending: Pending, task: Task | None) -> None:
+    """A call that had asked and was decided elsewhere takes the value that was sent for it, so that no other does."""
+    if task is not None and task.approval is not None and task.state is not State.CONFIRMING:
+        ask(pending, task)
+
+
+def ask(pending: Pending, task: Task) -> Decision:
+    """Pause the graph for a person; on the resumed execution, their answer.
+
+    The payload has the shape of LangChain's own per-call approval requests, so that their front ends show it.
+
+    Raises:
+        GraphInterrupt: the first time.
+        PolicyError: an answer that is none.
+    """
+    from langgraph.types import interrupt
+
+    approval = task.approval or {}
+    expires = approval.get("expires_at")
+    answer = interrupt(
+        {
+            "type": "tool_approval",
+            "tool_call_id": pending.tool_call_id,
+            "name": task.tool,
+            "args": task.payload,
+            "description": f"{task.tool} needs a person's approval before it runs.",
+            "allowed_decisions": list(DECISIONS),
+            "ax_task_id": task.id,
+            "ax_run_id": task.run_id,
+            "ax_expires_at": expires.isoformat() if expires else None,
+        }
+    )
+    thread = (pending.config.get("configurable") or {}).get("thread_id")
+    return understood(answer, task, f"langgraph:{thread}")
+
+
+def understood(answer: Any, task: Task, by: str) -> Decision:
+    """A resume value as a decision: LangChain's forms, or plain ``"approve"``/``"reject"``/True/False."""
+    if isinstance(answer, dict) and isinstance(answer.get("decisions"), list) and len(answer["decisions"]) == 1:
+        answer = answer["decisions"][0]
+    if isinstance(answer, bool):
+        answer = "approve" if answer else "reject"
+    if isinstance(answer, str):
+        answer = {"type": answer}
+    kind = answer.get("type") if isinstance(answer, dict) else None
+    if kind not in DECISIONS:
+        raise PolicyError(
+            f"the answer to the approval of task {task.id} is {answer!r}; "
+            'send {"type": "approve"}, {"type": "reject", "message": …}, {"type": "edit", "edited_action": …} '
+            'or {"type": "respond", "message": …}',
+            task_id=task.id,
+        )
+    named = answer.get("ax_task_id", task.id)
+    if named != task.id:
+        raise PolicyError(f"the answer names task {named}, and was given for task {task.id}", task_id=task.id)
+    args = None
+    if kind == "edit":
+        action = answer.get("edited_action") or {}
+        if action.get("name", task.tool) != task.tool or not isinstance(action.get("args"), dict):
+            raise PolicyError(
+                f"an edit of task {task.id} must keep the tool {task.tool!r} and give its args", task_id=task.id
+            )
+        args = action["args"]
+    return Decision(kind, str(answer.get("by") or by), args, answer.get("message"))
+
+
+def decide(ax: AX, task: Task, said: Decision) -> Verdict:
+    """Put a decision on record; the second to decide is told what was decided."""
+    if said.kind in ("approve", "edit"):
+        return ax.confirm(task.id, by=said.by, payload=said.args)
+    return ax.reject(task.id, by=said.by, reason=said.message)
+
+
+async def adecide(ax: AX, task: Task, said: Decision) -> Verdict:
+    """:func:`decide` on an event loop."""
+    if said.kind in ("approve", "edit"):
+        return await ax.aconfirm(task.id, by=said.by, payload=said.args)
+    return await ax.areject(task.id, by=said.by, reason=said.message)
