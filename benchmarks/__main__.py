@@ -41,7 +41,11 @@ def main(argv: list[str] | None = None) -> int:
             own = Path(folder, name)
             own.mkdir()
             more = {"tasks": said.tasks} if name == "million" else {}
-            COMPARISONS[name](found, own, **more)
+            try:
+                COMPARISONS[name](found, own, **more)
+            except Exception as error:  # one that cannot run must not cost the others their numbers
+                found.failed[name] = f"{type(error).__name__}: {error}"
+                console.print_exception()
     found.seconds = monotonic() - began
     found.show(console)
     found.save(said.json)

@@ -42,6 +42,7 @@ class Findings:
     machine: dict[str, Any]
     lines: list[Line] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
 
     def duel(
@@ -64,8 +65,8 @@ class Findings:
 
     @property
     def met(self) -> bool:
-        """Whether no limit was missed."""
-        return all(line.met is not False for line in self.lines)
+        """Whether everything ran and no limit was missed."""
+        return not self.failed and all(line.met is not False for line in self.lines)
 
     def save(self, path: Path) -> None:
         """As JSON."""
@@ -96,4 +97,6 @@ class Findings:
         console.print(table)
         for what, why in self.skipped.items():
             console.print(f"left out: {what}: {why}")
+        for what, why in self.failed.items():
+            console.print(f"[bold red]failed[/]: {what}: {why}")
         console.print(f"{self.seconds:.0f} s on {self.machine}")

@@ -106,7 +106,8 @@ def _make(base: type[BaseTool], binding: Binding) -> type[BaseTool]:
             return await adispatch(binding, self, base, args, kw)
 
         members["_arun"] = _arun
-    made: type[BaseTool] = type(base)(base.__name__, (base,), members)
+    metaclass: Any = type(base)
+    made: type[BaseTool] = metaclass(base.__name__, (base,), members)
     return made
 
 

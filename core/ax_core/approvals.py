@@ -13,6 +13,9 @@ from .store import Tx, approvals, tasks, transitions
 APPROVED = "approved"
 REJECTED = "rejected"
 EXPIRED = "expired"
+EDITED = "a person changed the arguments before it ran"
+"""The note on a task whose approval came with other arguments."""
+
 START_WITHIN: Micros = 86_400_000_000
 """From the decision to the start at most: a separate limit, checked again at the claim."""
 

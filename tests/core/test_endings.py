@@ -471,3 +471,20 @@ def test_outside_a_task_the_context_is_inert() -> None:
     assert (ctx.task_id, ctx.run_id, ctx.attempt, ctx.fence, ctx.idempotency_key) == (None, None, 0, 0, None)
     assert (ctx.cancelled, ctx.remaining(), dict(ctx.results)) == (False, None, {})
     ctx.about_to_act()
+
+
+@pytest.mark.parametrize("effect", [TRANSACTIONAL, UNSAFE])
+def test_a_body_whose_thread_came_too_late_is_never_entered(ax: AX, effect: Effect) -> None:
+    """The deadline passed while the thread was still on its way: nothing happened, and nothing will."""
+    jobs: list[Any] = []
+    probe = Probe()
+    probe.tool(ax, effect=effect, timeout=0.02)
+    threads = ax._core.threads
+    spawn, threads.spawn = threads.spawn, jobs.append  # type: ignore[method-assign]
+    with pytest.raises(TaskTimeout):
+        ax.call("pay", request_id="r")
+    threads.spawn = spawn  # type: ignore[method-assign]
+    for job in jobs:
+        job()
+    assert (stands(ax.tasks().tasks[0]), probe.count) == ("TIMEOUT", 0)
+    assert (ax.call("pay", request_id="r", timeout=30), probe.count) == ("done", 1)

@@ -5,6 +5,7 @@
 ``db``, ``port``     the record, and the outside world
 ``settings``         of AX; ``policy``: further fields for every tool's policy; ``timeout``: of the tools
 ``faults``           specs of :mod:`ax_core.faults`; those of ``control`` are armed right before the first verb
+``tells``            fault points of which it tells when it has come to them
 ``sabotage``         names of :mod:`support.sabotage`
 ``calls``            each ``{"tool", "request", "args"}``, or an operator's ``{"verb", "request", …}``
 ``together``         start all calls at once, each on a thread (or as a coroutine) of its own
@@ -18,6 +19,7 @@ import os
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from support import agent_tools
@@ -42,6 +44,8 @@ def main(spec: Row) -> None:
         (late if fault.startswith("control.") else early).append(fault)
     for fault in early:
         faults.arm_from(fault)
+    for name in spec.get("tells", ()):
+        faults.arm(name, partial(tell, reached=name))
     if spec.get("sabotage"):
         from support.sabotage import commit
 

@@ -46,9 +46,8 @@ class World(Outside):
     """The world's process as its test holds it; leaving the block stops it: TERM, wait, KILL."""
 
     def __init__(self, folder: Path) -> None:
-        self.books = folder / "world.jsonl"
         self._child = subprocess.Popen(
-            [sys.executable, "-m", "support.world", str(self.books)],
+            [sys.executable, "-m", "support.world", str(folder / "world.jsonl")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -71,6 +70,10 @@ class World(Outside):
         for pipe in (self._child.stdin, self._child.stdout):
             if pipe is not None:
                 pipe.close()
+
+    def begin_anew(self, folder: Path) -> None:
+        """Another world, that has seen nothing yet."""
+        self.ask("begin anew", books=str(folder / "world.jsonl"))
 
     def note(self, kind: str, **more: Any) -> None:
         """Write something down."""

@@ -1,4 +1,4 @@
-"""Fixtures for tests with processes: a nursery per test session, and a stage per test."""
+"""Fixtures for tests with processes: a nursery and an outside world per test session, and a stage per test."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ class Stage:
         return self.over(child)
 
     def run(self, *calls: Row, **spec: Any) -> list[Row]:
-        """An agent from its start to its own end; what it told, but for the last word."""
+        """An agent from its start to its own end; what it answered."""
         child = self.start(*calls, **spec)
         heard = self.over(child)
         assert child.ended, f"the agent was cut off\n{child.complaint()}"
-        return [line for line in heard if "ended" not in line]
+        return [line for line in heard if "said" in line or "verb" in line]
 
-    def killed(self, *calls: Row, faults: list[str], **spec: Any) -> list[Row]:
-        """An agent that is killed at a fault point."""
+    def killed(self, *calls: Row, faults: list[str], **spec: Any) -> None:
+        """An agent that is killed at a fault point, before it could answer anybody."""
         child = self.start(*calls, faults=faults, **spec)
         heard = self.over(child)
         assert not child.ended, f"the agent never came to {faults}: {heard}\n{child.complaint()}"
-        return heard
+        assert not [line for line in heard if "said" in line or "verb" in line]
 
     def record(self) -> dict[str, record.Kept]:
         """What AX's record says, by request id."""
@@ -69,11 +69,17 @@ def nursery() -> Iterator[Nursery]:
         yield ready
 
 
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with World(tmp_path_factory.mktemp("world")) as running:
+        yield running
+
+
 @pytest.fixture
-def stage(tmp_path: Path, nursery: Nursery) -> Iterator[Stage]:
-    with World(tmp_path) as world:
-        yield Stage(tmp_path, nursery, world)
-        nursery.clear()
+def stage(tmp_path: Path, nursery: Nursery, world: World) -> Iterator[Stage]:
+    world.begin_anew(tmp_path)
+    yield Stage(tmp_path, nursery, world)
+    nursery.clear()
 
 
 def call(tool: str, request: str, **args: Any) -> Row:

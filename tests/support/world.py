@@ -11,6 +11,7 @@ forced to disk entry by entry. Requests, by their ``do``:
 ``gate``         writes down ``at <name>`` and replies once the gate ``name`` is open
 ``open``         opens a gate
 ``seen``         replies with the books, once they hold ``count`` entries like ``where`` or ``seconds`` have passed
+``begin anew``   a new world with empty books in the file ``books``
 """
 
 from __future__ import annotations
@@ -34,8 +35,11 @@ class Books:
     """Everything the world ever saw, in order."""
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open("ab", buffering=0)
         self._moved = threading.Condition()
+        self._begin(path)
+
+    def _begin(self, path: Path) -> None:
+        self._file = path.open("ab", buffering=0)
         self._open: set[str] = set()
         self._receipts: dict[str, int] = {}
         self._values: dict[str, Any] = {}
@@ -57,6 +61,10 @@ class Books:
                 gate = asked.pop("gate")
                 self._write({"kind": f"at {gate}", **asked})
                 self._moved.wait_for(lambda: gate in self._open)
+                return {}
+            if do == "begin anew":
+                self._file.close()
+                self._begin(Path(asked["books"]))
                 return {}
             assert do == "seen", do
             self._moved.wait_for(lambda: self._like(asked["where"]) >= asked["count"], asked["seconds"])

@@ -48,16 +48,18 @@ def test_the_real_store_is_not_touched_and_comes_back(ax: AX, tmp_path: Path) ->
 
 def test_the_watch_of_the_real_store_does_not_judge_it_by_the_tests_clock(ax: AX) -> None:
     inside, go_on, answer = threading.Event(), threading.Event(), []
+    elsewhere = AX(ax._core.url)
 
-    @ax.tool(effect="unsafe", timeout=None)
+    @elsewhere.tool(effect="unsafe", timeout=None)
     def slow() -> str:
         inside.set()
         go_on.wait(30)
         return "done"
 
-    thread = threading.Thread(target=lambda: answer.append(ax.call("slow")))
+    thread = threading.Thread(target=lambda: answer.append(elsewhere.call("slow")))
     thread.start()
     assert inside.wait(30)
+    assert ax.tasks().tasks[0].state is State.RUNNING
     watch = ax._core._watch
     assert watch is not None
     with ax.testing(clock=FakeClock(datetime(2100, 1, 1, tzinfo=UTC))):
@@ -65,7 +67,8 @@ def test_the_watch_of_the_real_store_does_not_judge_it_by_the_tests_clock(ax: AX
     go_on.set()
     thread.join(30)
     assert answer == ["done"]
-    assert ax.tasks().tasks[0].state is State.SUCCESS
+    assert [entry.verb for entry in ax.audit(ax.tasks().tasks[0].id)] == ["claim", "returned"]
+    elsewhere.close()
     ax.close()
 
 

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from ax_core import AX, OutcomeUnknown, Policy, State, UnknownTool, current
+from ax_core.store import locks
 from ax_core.testing import Crash
 
 RERUN, REPLAYED, DOUBT = "run again", "answered from the record", "a person must look"
@@ -123,6 +124,9 @@ def test_a_run_that_died_is_still_open_and_its_session_free_for_the_next_process
         with pytest.raises(Crash), ax.run(session="user-1", key="refund-7") as first:
             sent(ax, "sync")
         assert ax.tree(first.id).run.state == "OPEN"
+        held = ax._core.db.read(lambda tx: locks.get(tx, "default", "user-1"))
+        assert held is not None
+        assert held.expires_at > t.clock.now()  # who died released nothing
         with ax.run(session="user-1", key="refund-7") as again:
             assert again.id == first.id
             with pytest.raises(OutcomeUnknown):

@@ -117,7 +117,7 @@ class AX(Verbs):
 
         made = Policy.of(policy)
         is_async = inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(fn, "__call__", None))
-        title = name or getattr(fn, "__name__", type(fn).__name__)
+        title: str = name or getattr(fn, "__name__", None) or type(fn).__name__
         if made.effect is Effect.TRANSACTIONAL and is_async:
             raise PolicyError(f"tool {title!r}: a TRANSACTIONAL tool must be a plain function, not async")
         try:

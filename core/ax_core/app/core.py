@@ -131,12 +131,9 @@ class Core:
     def _forked(self) -> None:
         if self._db is not None and self._db.path is None:
             raise StoreError("a store in memory does not survive a fork: give AX a file, or make a new AX in the child")
-        from ..dispatch.aloop import private_loop
-
         _abandoned.append((self._db, self._watch))
         self._db = self._watch = None
         self._pid = 0
-        private_loop.forget()
         self.threads = Threads()
         self.hooks.forked(self.threads)
         self._wirings.clear()

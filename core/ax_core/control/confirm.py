@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..approvals import APPROVED, EXPIRED, REJECTED, START_WITHIN
+from ..approvals import APPROVED, EDITED, EXPIRED, REJECTED, START_WITHIN
 from ..clock import Micros
 from ..errors import NotAllowed, UnknownTask
 from ..limits import give_back
@@ -68,6 +68,7 @@ def confirm(
             "twin": edited.twin,
             "dedupe_key": edited.dedupe_key,
             "idempotency_key": edited.idempotency_key,
+            "notes": json.dumps([*json.loads(row.notes or "[]"), EDITED]),
         }
         detail |= {"edited": True, "before": row.args_hash, "after": edited.args_hash}
         _merged_again(tx, row._replace(**changes), edited, now, by, tell)

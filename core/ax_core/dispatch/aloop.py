@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import _thread
 import asyncio
-import contextvars
 from collections.abc import Coroutine, Generator
 from typing import Any, TypeVar
 
@@ -72,7 +70,7 @@ async def enter(step: Enter, wiring: Wiring) -> Ended:
     if step.deadline is not None and step.deadline <= wiring.clock.monotonic():
         return Ended(TimedOut(closed=True, entered=False))
     if step.body.is_async:
-        return await _on_loop(step, wiring)
+        return await on_loop(step, wiring)
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     slot = Slot()
     slot.wake = lambda: _wake(loop, ended)
@@ -95,7 +93,8 @@ def _wake(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
         pass
 
 
-async def _on_loop(step: Enter, wiring: Wiring) -> Ended:
+async def on_loop(step: Enter, wiring: Wiring) -> Ended:
+    """Enter an async body on this loop, in the caller's context; it records its own end only where it outlives it."""
     loop, attempt = asyncio.get_running_loop(), step.attempt
     task = step.body.start()
     attempt.stop, attempt.expire = lambda: _cancel(loop, task), step.record
@@ -168,45 +167,3 @@ def _keep(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
     _strong.add(task)
     task.add_done_callback(_strong.discard)
     return task
-
-
-class PrivateLoop:
-    """An event loop on a daemon thread, for async tools that sync code calls."""
-
-    def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._lock = _thread.allocate_lock()
-
-    def get(self) -> asyncio.AbstractEventLoop:
-        """The running loop; started on first use."""
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                _thread.start_new_thread(self._loop.run_forever, ())
-            return self._loop
-
-    def forget(self) -> None:
-        """After a fork: its thread does not exist here."""
-        self._loop, self._lock = None, _thread.allocate_lock()
-
-
-private_loop = PrivateLoop()
-
-
-def on_private_loop(step: Enter, wiring: Wiring) -> Ended:
-    """Enter an async body for a sync caller, in a copy of its context, and wait."""
-    loop, slot = private_loop.get(), Slot()
-    context = contextvars.copy_context()
-
-    async def work() -> None:
-        try:
-            slot.ended = await _on_loop(step, wiring)
-        except BaseException as error:
-            slot.ended = Ended(Raised(error), None, error)
-        finally:
-            slot.wake()
-
-    loop.call_soon_threadsafe(lambda: loop.create_task(work(), context=context))
-    slot.wait(None)
-    assert slot.ended is not None
-    return slot.ended

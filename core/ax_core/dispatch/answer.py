@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..approvals import EDITED
 from ..codec import Opaque, Unreadable, decode_error, rebuild
 from ..decide import Outcome, Raised, Returned
 from ..errors import (
@@ -65,6 +66,7 @@ def conclude(row: TaskRow, wiring: Wiring, how: str, note: str | None, outcome: 
     """
     state = State(row.state)
     if state is State.SUCCESS:
+        note = note or _told_edited(row)
         if isinstance(outcome, Returned):
             return Answer(row, outcome.value, how=how, note=note, live=True)
         return Answer(row, _stored_value(row, wiring), how=how, note=note or _told_again(row, how))
@@ -172,6 +174,15 @@ def _stored_value(row: TaskRow, wiring: Wiring) -> Any:
             for_model=f"{row.tool} was done, but its result can no longer be read. It was not executed again.",
         )
     return value
+
+
+def _told_edited(row: TaskRow) -> str | None:
+    if not row.approved or not row.notes or EDITED not in row.notes:
+        return None
+    return (
+        f"A person changed the arguments of {row.tool} before it ran; this is the result of {row.payload[:500]}. "
+        "Do not issue your own version again."
+    )
 
 
 def _told_again(row: TaskRow, how: str) -> str | None:

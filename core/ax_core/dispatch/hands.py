@@ -50,7 +50,7 @@ def enter(step: Enter, wiring: Wiring) -> Ended:
     if step.deadline is not None and step.deadline <= wiring.clock.monotonic():
         return Ended(TimedOut(closed=True, entered=False))
     if step.body.is_async:
-        from .aloop import on_private_loop
+        from .private import on_private_loop
 
         return on_private_loop(step, wiring)
     if step.deadline is None:
@@ -68,14 +68,19 @@ def enter(step: Enter, wiring: Wiring) -> Ended:
 class Slot:
     """Where a body on another thread leaves its end."""
 
-    __slots__ = ("_lock", "ended", "held", "wake")
+    __slots__ = ("_first", "_lock", "ended", "held", "wake")
 
     def __init__(self) -> None:
         self.ended: Ended | None = None
         self.held: Held | None = None
+        self._first = _thread.allocate_lock()
         self._lock = _thread.allocate_lock()
         self._lock.acquire()
         self.wake = self._lock.release
+
+    def take(self) -> bool:
+        """True for the first to ask: the thread that enters the body, or the caller that gives it up unentered."""
+        return self._first.acquire(False)
 
     def wait(self, seconds: float | None) -> bool:
         """Whether it ended in time."""
@@ -103,6 +108,8 @@ def given_up(step: Enter, slot: Slot) -> Ended:
     """The deadline passed: the caller goes, the body may still be running."""
     step.attempt.given_up = True
     step.attempt.context.ask_to_stop()
+    if slot.take():  # its thread never came to the body, and will not enter it now
+        return Ended(TimedOut(closed=True, entered=False))
     if slot.held is not None:  # a transaction can be undone under it, so it is really over
         slot.held.abort()
         return Ended(TimedOut(closed=True))
@@ -113,23 +120,31 @@ def _here(step: Enter, wiring: Wiring) -> Ended:
     wiring.live.add(step.attempt)
     try:
         if step.attempt.row.effect == Effect.TRANSACTIONAL:
-            return _run(step, wiring, Slot())
+            ended = _transact(step, wiring, Slot())
+            assert ended is not None  # nobody else could give it up
+            return ended
         outcome, error = step.body()
         return Ended(outcome, None, error)
     finally:
         wiring.live.remove(step.attempt)
 
 
-def _run(step: Enter, wiring: Wiring, slot: Slot) -> Ended:
+def _run(step: Enter, wiring: Wiring, slot: Slot) -> Ended | None:
+    """Enter the body and record its end; None: the caller gave it up before."""
     if step.attempt.row.effect == Effect.TRANSACTIONAL:
         return _transact(step, wiring, slot)
+    if not slot.take():
+        return None
     outcome, error = step.body()
     return Ended(outcome, wiring.db.write(step.record(outcome), "record"), error)
 
 
-def _transact(step: Enter, wiring: Wiring, slot: Slot) -> Ended:
+def _transact(step: Enter, wiring: Wiring, slot: Slot) -> Ended | None:
     """A TRANSACTIONAL body: its writes and AX's record are one commit, AX's guarded UPDATE the last statement."""
     held = slot.held = wiring.db.transaction()
+    if not slot.take():
+        held.roll_back()
+        return None
     step.body.context.lend(held.connection)
     outcome: Outcome
     try:

@@ -15,7 +15,8 @@ REFUSED_PER_TASK = 4
 def reserve(tx: Tx, line: list[RunRow], now: Micros) -> AXError | None:
     """Take one task from every budget that a call counts against, or none of them and say why."""
     for done, row in enumerate(line):
-        if refused := check_deadline(row, now):
+        refused: AXError | None = check_deadline(row, now)
+        if refused is not None:
             _count_refusal(tx, row, now)
         elif runs.reserve(tx, row.id):
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any
 
 from ..clock import Micros, micros
 from ..errors import AXError, TaskCancelled, TaskDead
@@ -86,7 +87,7 @@ def reopen(tx: Tx, row: RunRow, opening: Opening, now: Micros) -> RunRow | AXErr
     deadline = row.deadline_at
     if row.paused_at is not None and deadline is not None:
         deadline += now - row.paused_at  # the wall clock stood while only people were waited for
-    changes = {"paused_at": None, "deadline_at": deadline, "lock_token": opening.token}
+    changes: dict[str, Any] = {"paused_at": None, "deadline_at": deadline, "lock_token": opening.token}
     return runs.move(tx, row, RunState.OPEN, now, **changes) or runs.get(tx, row.id) or row
 
 

@@ -230,7 +230,7 @@ class Commits:
             self._discard()
 
     def _explain(self, error: Exception) -> Exception:
-        return self._dialect.explain(error, self._url) if _from_driver(error) else error
+        return self._dialect.explain(error, self._url) if self._dialect.refused(error) else error
 
     def _checkpoint(self) -> None:
         try:
@@ -255,8 +255,3 @@ def _resolve(items: list[Item]) -> None:
             else:
                 future.set_result(item.result)
 
-
-def _from_driver(error: BaseException) -> bool:
-    import sqlite3
-
-    return isinstance(error, sqlite3.Error)

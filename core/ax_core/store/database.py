@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import faults
 from ..clock import Clock
@@ -15,6 +14,7 @@ from ..threads import Threads
 from . import migrate
 from .commits import Commits
 from .dialects import Dialect, sqlite_path
+from .reads import Reads
 from .tx import Op, Tx
 
 if TYPE_CHECKING:
@@ -49,12 +49,12 @@ class Database:
         self.path = sqlite_path(self.url)
         if self.path is None and engine is not None:
             raise PolicyError("an in-memory engine cannot be shared: use AX('sqlite://') or an engine on a file")
-        self._clock, self._threads, self._engine, self._announce = clock, threads, engine, announce
-        self._readers: deque[Any] = deque()
+        self.where = self.path or "in memory"
+        self._engine, self._announce = engine, announce
         self._anchor: Any = None  # keeps a database in memory alive
         self._memory = f"file:/ax-{next(_numbers)}?vfs=memdb"
-        self.commits = Commits(self._connect, self.dialect, threads, self.path or "in memory")
-        self._opened = False
+        self.commits = Commits(self._connect, self.dialect, threads, self.where)
+        self.reads = Reads(self._connect, self.dialect, threads, self.where)
 
     def open(self) -> None:
         """Create or check the schema; called once, before the first operation.
@@ -69,17 +69,16 @@ class Database:
                 self._anchor = self._connect()
             else:
                 self._announce(self.path)
-            migrate.upgrade(raw, self.path or "in memory")
+            migrate.upgrade(raw, self.where)
         except Exception as error:
-            from .commits import _from_driver
-
-            if _from_driver(error):
-                raise self.dialect.explain(error, self.path or "in memory") from error
+            # Alembic's comes wrapped by SQLAlchemy.
+            cause = getattr(error, "orig", None) or error
+            if self.dialect.refused(cause):
+                raise self.dialect.explain(cause, self.where) from error
             raise
         finally:
             if raw is not None:
                 raw.close()
-        self._opened = True
 
     def write(self, op: Op[T], name: str = "control", durable: bool = False) -> T:
         """Run ``op`` in a committed transaction."""
@@ -91,41 +90,11 @@ class Database:
 
     def read(self, op: Op[T]) -> T:
         """Run ``op`` on one consistent snapshot."""
-        try:
-            raw = self._readers.pop()
-        except IndexError:
-            raw = self._connect()
-        try:
-            raw.execute("BEGIN")
-            try:
-                return op(Tx(raw.cursor(), self.dialect))
-            finally:
-                raw.execute("ROLLBACK")
-        except Exception as error:
-            from .commits import _from_driver
-
-            if _from_driver(error):
-                raise self.dialect.explain(error, self.path or "in memory") from error
-            raise
-        finally:
-            self._readers.append(raw)
+        return self.reads.run(op)
 
     async def aread(self, op: Op[T]) -> T:
         """:meth:`read` on a helper thread."""
-        import asyncio
-
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
-
-        def work() -> None:
-            try:
-                result, error = self.read(op), None
-            except BaseException as caught:  # whatever it is, somebody awaits it
-                result, error = cast(T, None), caught
-            loop.call_soon_threadsafe(_answer, future, result, error)
-
-        self._threads.spawn(work)
-        return await future
+        return await self.reads.arun(op)
 
     def transaction(self) -> Held:
         """Begin a transaction for a TRANSACTIONAL body; the write lock is held until it is ended."""
@@ -144,8 +113,7 @@ class Database:
     def close(self) -> None:
         """Close every connection."""
         self.commits.close()
-        while self._readers:
-            self._readers.pop().close()
+        self.reads.close()
         if self._anchor is not None:
             self._anchor.close()
 
@@ -173,7 +141,8 @@ class Held:
         self._exclusive = home.commits.exclusive()
         try:
             self.connection: Connection = home.engine.connect()
-            self._raw: Any = self.connection.connection.driver_connection
+            raw: Any = self.connection.connection.driver_connection
+            self._raw = raw
             home.dialect.prepare(self._raw)
             home.dialect.durability(self._raw, True)
             event.listen(self.connection, "commit", _refuse_commit)
@@ -215,15 +184,6 @@ class Held:
             pass
         finally:
             self._exclusive.release()
-
-
-def _answer(future: Any, result: Any, error: BaseException | None) -> None:
-    if future.done():
-        return
-    if error is not None:
-        future.set_exception(error)
-    else:
-        future.set_result(result)
 
 
 def _refuse_commit(connection: Any) -> None:

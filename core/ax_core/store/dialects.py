@@ -50,6 +50,18 @@ class Dialect:
         """Make the next commits survive a power cut, or only a crash of the process."""
         raw.execute("PRAGMA synchronous=FULL" if full else "PRAGMA synchronous=NORMAL")
 
+    def refused(self, error: BaseException) -> bool:
+        """Whether it is the driver that speaks."""
+        return isinstance(error, sqlite3.Error)
+
+    def odd_text(self, error: BaseException) -> bool:
+        """Whether a row holds text that is none."""
+        return isinstance(error, sqlite3.OperationalError) and "decode to UTF-8" in str(error)
+
+    def lenient(self, raw: Any, on: bool) -> None:
+        """Read text that is none with replacement characters, or refuse it."""
+        raw.text_factory = (lambda data: data.decode("utf-8", "replace")) if on else str
+
     def explain(self, error: BaseException, url: str) -> StoreError:
         """A driver's error as a StoreError that says what to do."""
         text = str(error)

@@ -47,7 +47,7 @@ def children(tx: Tx, run_id: str) -> list[RunRow]:
 
 def ended_implicit(task: TaskRow, state: RunState, reason: Reason, now: Micros) -> RunRow:
     """A row for a run that was never opened on purpose, to say that it is over."""
-    nothing = dict.fromkeys(RunRow._fields)
+    nothing: dict[str, Any] = dict.fromkeys(RunRow._fields)
     return RunRow(
         **nothing
         | {

@@ -169,7 +169,7 @@ def test_an_older_spelling_without_a_dialect_is_read_as_what_it_is_and_remarked(
 
 
 def test_a_guessed_dialect_never_makes_a_keyword_mean_nothing() -> None:
-    for keyword in ({"const": 2}, {"prefixItems": []}, {"dependentSchemas": {}}, {"propertyNames": {}}):
+    for keyword in ({"const": 2}, {"prefixItems": [{}]}, {"dependentSchemas": {}}, {"propertyNames": {}}):
         with pytest.raises(SchemaError, match="exclusiveMinimum"):
             one({"minimum": 1, "exclusiveMinimum": True, **keyword})
     with pytest.raises(SchemaError, match="no dialect knows this"):

@@ -1,0 +1,80 @@
+"""Event loops of AX's own, on daemon threads, for async tools that sync code calls."""
+
+from __future__ import annotations
+
+import _thread
+import asyncio
+import contextvars
+import os
+
+from ..decide import Raised
+from .aloop import on_loop
+from .hands import Slot
+from .steps import Ended, Enter
+from .wiring import Wiring
+
+_depth: contextvars.ContextVar[int] = contextvars.ContextVar("ax_depth", default=0)
+"""On how many of these loops the caller stands already. A body that calls a tool blocks its own loop meanwhile, so
+what it calls runs on the next one, and a loop only ever waits for a deeper one."""
+
+
+class PrivateLoops:
+    """Loops by depth; each is started on first use, and again in a forked child, where its thread does not exist."""
+
+    def __init__(self) -> None:
+        self._loops: dict[tuple[int, int], asyncio.AbstractEventLoop] = {}
+
+    def at(self, depth: int) -> asyncio.AbstractEventLoop:
+        """The running loop of a depth."""
+        key = os.getpid(), depth
+        loop = self._loops.get(key)
+        if loop is None:
+            made = asyncio.new_event_loop()
+            _thread.start_new_thread(_live, (made,))
+            loop = self._loops.setdefault(key, made)
+            if loop is not made:
+                made.call_soon_threadsafe(made.stop)
+        return loop
+
+    def __len__(self) -> int:
+        return len(self._loops)
+
+
+private_loops = PrivateLoops()
+
+
+def on_private_loop(step: Enter, wiring: Wiring) -> Ended:
+    """Enter an async body for a sync caller, in a copy of its context, and wait."""
+    depth = _depth.get()
+    loop, slot = private_loops.at(depth), Slot()
+    context = contextvars.copy_context()
+    context.run(_depth.set, depth + 1)
+    begun: list[asyncio.Task[None]] = []
+
+    async def work() -> None:
+        try:
+            slot.ended = await on_loop(step, wiring)
+        except BaseException as error:
+            slot.ended = Ended(Raised(error), None, error)
+        finally:
+            slot.wake()
+
+    loop.call_soon_threadsafe(lambda: begun.append(loop.create_task(work(), context=context)))
+    try:
+        slot.wait(None)
+    except BaseException:
+        # Ctrl-C is to a thread what its host's cancellation is to a coroutine.
+        loop.call_soon_threadsafe(lambda: loop.call_soon(lambda: [task.cancel() for task in begun]))
+        raise
+    assert slot.ended is not None
+    return slot.ended
+
+
+def _live(loop: asyncio.AbstractEventLoop) -> None:
+    while True:
+        try:
+            loop.run_forever()
+        except BaseException:  # a tool that raises SystemExit stops its loop, but not those who wait on it
+            continue
+        loop.close()
+        return

@@ -1,0 +1,138 @@
+"""The reading side of the database: each operation on one consistent snapshot, on a connection of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from ..threads import Threads
+from .dialects import Dialect
+from .tx import Op, Tx
+
+T = TypeVar("T")
+HELPERS = 8
+"""Threads that read for event loops at the same time; further operations wait for one of them."""
+
+
+class Reads:
+    """Runs read operations on a pool of connections that grows to as many as read at the same time."""
+
+    def __init__(self, connect: Callable[[], Any], dialect: Dialect, threads: Threads, where: str) -> None:
+        self._connect, self._dialect, self._threads, self._where = connect, dialect, threads, where
+        self._idle: deque[Any] = deque()
+        self._asked: deque[tuple[Op[Any], asyncio.AbstractEventLoop, asyncio.Future[Any]]] = deque()
+        self._room: deque[None] = deque([None] * HELPERS)
+        self._closed = False
+
+    def run(self, op: Op[T]) -> T:
+        """Run ``op`` on one consistent snapshot, on this thread.
+
+        Raises:
+            StoreError: the database refused.
+        """
+        raw = None
+        try:
+            raw = self._take()
+            try:
+                return self._on(raw, op)
+            except Exception as error:
+                if not self._dialect.odd_text(error):
+                    raise
+                return self._leniently(raw, op)
+        except Exception as error:
+            if not self._dialect.refused(error):
+                raise
+            # Who knows in what state it is: the next one gets a new connection.
+            broken, raw = raw, None
+            if broken is not None:
+                broken.close()
+            raise self._dialect.explain(error, self._where) from error
+        finally:
+            if raw is not None:
+                self._give_back(raw)
+
+    async def arun(self, op: Op[T]) -> T:
+        """:meth:`run` on a helper thread."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        self._asked.append((op, loop, future))
+        self._send()
+        return await future
+
+    def close(self) -> None:
+        """Close every connection; those in use as soon as they are not."""
+        self._closed = True
+        while True:
+            try:
+                self._idle.pop().close()
+            except IndexError:
+                return
+
+    def _on(self, raw: Any, op: Op[T]) -> T:
+        raw.execute("BEGIN")
+        try:
+            return op(Tx(raw.cursor(), self._dialect))
+        finally:
+            if raw.in_transaction:
+                raw.execute("ROLLBACK")
+
+    def _leniently(self, raw: Any, op: Op[T]) -> T:
+        """Once more, for a row with text that is none: shown as good as may be, it hides no other row."""
+        self._dialect.lenient(raw, True)
+        try:
+            return self._on(raw, op)
+        finally:
+            self._dialect.lenient(raw, False)
+
+    def _take(self) -> Any:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._connect()
+
+    def _give_back(self, raw: Any) -> None:
+        self._idle.append(raw)
+        if self._closed:
+            self.close()
+
+    def _send(self) -> None:
+        """A helper for what is asked, unless as many as may be are at it."""
+        try:
+            self._room.pop()
+        except IndexError:
+            return
+        try:
+            self._threads.spawn(self._help)
+        except BaseException:
+            self._room.append(None)
+            raise
+
+    def _help(self) -> None:
+        while self._asked:
+            try:
+                op, loop, future = self._asked.popleft()
+            except IndexError:  # another helper was faster
+                break
+            try:
+                result, error = self.run(op), None
+            except BaseException as caught:  # whatever it is, somebody awaits it
+                result, error = cast(Any, None), caught
+            try:
+                loop.call_soon_threadsafe(_answer, future, result, error)
+            except RuntimeError:  # its loop is closed
+                pass
+        self._room.append(None)
+        # Something may have been asked between the last look and the end, and found no room.
+        if self._asked:
+            self._send()
+
+
+def _answer(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    if future.done():
+        return
+    if error is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(result)
