@@ -12,6 +12,7 @@ from ax_core import AX, Effect, Policy, PolicyError
 
 from ..bridge import Binding, check_on_refusal, policies_for, tell_undeclared
 from .registering import register
+from .results import teach
 from .shadow import MARK, shadow
 
 AnyPolicy = Policy | Effect | str | Mapping[str, Any]
@@ -82,6 +83,7 @@ def wrap_tools(
     made = policies_for(names, policies, default_effect, timeout)
     for item in ours:
         _wrappable(item)
+    teach(ax)
     done = {id(item): _wrap(item, Binding(ax, made[item.name], on_refusal)) for item in ours}
     tell_undeclared(ax, {item.name: made[item.name] for item in ours})
     result = [done.get(id(item), item) for item in ready]

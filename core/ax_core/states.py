@@ -117,10 +117,10 @@ WAY_OUT: dict[State, str] = {
     _S.SUCCESS: "never, except rollback, which makes it COMPENSATED",
     _S.FAILED: "the same request resubmitted (unless maybe_applied), or operator: requeue",
     _S.TIMEOUT: "the same request resubmitted, or operator: requeue",
-    _S.QUARANTINE: "operator: resolve or requeue; late evidence settles an outcome_unknown by itself",
+    _S.QUARANTINE: "operator: resolve, requeue or cancel; late evidence settles an outcome_unknown by itself",
     _S.CANCELLED: "operator: requeue",
     _S.SKIPPED: "operator: requeue",
-    _S.DEAD: "operator: requeue or resolve",
+    _S.DEAD: "operator: requeue, resolve or cancel",
     _S.COMPENSATED: "never",
 }
 

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 from sqlalchemy import text
 
-from ax_core import AX, AXError, Effect, NotApplied, OutcomeUnknown, Task, TaskTimeout, ToolFailed, current
+from ax_core import (
+    AX,
+    AXError,
+    Effect,
+    NotApplied,
+    OutcomeUnknown,
+    StoreError,
+    Task,
+    TaskTimeout,
+    ToolFailed,
+    current,
+    faults,
+)
 from ax_core.decide import POISON, Facts, Lost, Paused, Raised, Returned, Stopped, TimedOut, decide
 from ax_core.states import State
 from support.aside import Aside, outcome
+from support.expiry import LIMIT, expiring
 from support.fresh import beat, fresh
 from support.probe import Held, Probe
 from support.skew import Skew
@@ -172,24 +186,14 @@ def ax(clock: Skew) -> Iterator[AX]:
         yield made
 
 
-def end_as(ending: str, ax: AX, probe: Probe, clock: Skew, **policy: Any) -> tuple[Any, Task, Held]:
-    """Let one call's attempts all end in ``ending``; what the caller got, the task, and what holds the body."""
+def end_as(ending: str, ax: AX, probe: Probe, **policy: Any) -> tuple[Any, Task, Held]:
+    """Let every attempt of one call end in ``ending``; what the caller got, the task, and what holds the body."""
     held = Held("late")
-    item = {
-        "returned": "done",
-        "not applied": NotApplied("refused"),
-        "raised": RuntimeError("no"),
-        "timeout": held,
-    }[ending]
-    probe.then(item)
-    if ending != "timeout":
-        probe.then(item, item)
-    limit = 0.05 if ending == "timeout" else 30.0
-    probe.tool(ax, timeout=limit, backoff=0, **policy)
-    call = Aside(lambda: ax.call("pay", request_id="r"))
-    if ending == "timeout":
-        held.wait_entered()
-    got = outcome(call.result)
+    item = {"returned": "done", "not applied": NotApplied("refused"), "raised": RuntimeError("no"), "timeout": held}[ending]
+    probe.then(*[item] * (1 if ending == "timeout" else 3))
+    probe.tool(ax, timeout=LIMIT, backoff=0, **policy)
+    with expiring(held) if ending == "timeout" else nullcontext():
+        got = outcome(lambda: ax.call("pay", request_id="r"))
     return got, ax.tasks().tasks[0], held
 
 
@@ -201,10 +205,10 @@ def stands(task: Task) -> str:
     "ending,effect,retries", [c for c in CELLS if c[0] in ("returned", "not applied", "raised")]
 )
 def test_every_ending_of_a_body_is_recorded_as_the_table_says(
-    ax: AX, clock: Skew, ending: str, effect: Effect, retries: int
+    ax: AX, ending: str, effect: Effect, retries: int
 ) -> None:
     probe = Probe()
-    got, task, _ = end_as(ending, ax, probe, clock, effect=effect, retries=retries)
+    got, task, _ = end_as(ending, ax, probe, effect=effect, retries=retries)
     alone, further = TABLE[ending][effect]
     assert stands(task) == alone
     assert probe.count == task.attempts == (retries + 1 if further == AGAIN else 1)
@@ -220,9 +224,9 @@ def test_every_ending_of_a_body_is_recorded_as_the_table_says(
 
 
 @pytest.mark.parametrize("effect", [READ, IDEMPOTENT, KEYED, UNDECLARED, UNSAFE])
-def test_a_timeout_without_retries_ends_as_the_table_says(ax: AX, clock: Skew, effect: Effect) -> None:
+def test_a_timeout_without_retries_ends_as_the_table_says(ax: AX, effect: Effect) -> None:
     probe = Probe()
-    got, task, held = end_as("timeout", ax, probe, clock, effect=effect)
+    got, task, held = end_as("timeout", ax, probe, effect=effect)
     assert stands(task) == TABLE["timeout"][effect][0]
     assert isinstance(got, OutcomeUnknown if effect in (UNDECLARED, UNSAFE) else TaskTimeout)
     assert got.safe_to_repeat is (effect in SAFE)
@@ -235,11 +239,12 @@ def test_a_timeout_without_retries_ends_as_the_table_says(ax: AX, clock: Skew, e
 def test_a_timeout_is_retried_only_once_its_attempt_is_closed(ax: AX, effect: Effect) -> None:
     held = Held("late")
     probe = Probe(held, "second")
-    probe.tool(ax, effect=effect, retries=1, backoff=0, timeout=0.05)
+    probe.tool(ax, effect=effect, retries=1, backoff=0, timeout=LIMIT)
     retrying = Held()
     ax.on("retrying")(lambda event: retrying.entered.set())
-    call = Aside(lambda: ax.call("pay"))
-    retrying.wait_entered()
+    with expiring(held):
+        call = Aside(lambda: ax.call("pay"))
+        retrying.wait_entered()
     task = ax.tasks().tasks[0]
     assert (task.state, task.attempts) == (State.RETRY_WAIT, 1)
     assert ax.call("pay", {"order": "another"}) == "second"  # others go on meanwhile
@@ -254,16 +259,17 @@ def test_a_timeout_is_retried_only_once_its_attempt_is_closed(ax: AX, effect: Ef
 def test_a_read_that_timed_out_is_retried_beside_its_open_attempt(ax: AX) -> None:
     held = Held("late")
     probe = Probe(held, "second")
-    probe.tool(ax, effect=READ, retries=1, backoff=0, timeout=0.05)
-    assert ax.call("pay") == "second"
+    probe.tool(ax, effect=READ, retries=1, backoff=0, timeout=LIMIT)
+    with expiring(held):
+        assert ax.call("pay") == "second"
     assert not held.go.is_set()
     held.go.set()
 
 
 @pytest.mark.parametrize("effect", [UNDECLARED, UNSAFE])
-def test_a_timeout_in_doubt_is_never_retried_by_itself(ax: AX, clock: Skew, effect: Effect) -> None:
+def test_a_timeout_in_doubt_is_never_retried_by_itself(ax: AX, effect: Effect) -> None:
     probe = Probe()
-    got, task, held = end_as("timeout", ax, probe, clock, effect=effect, retries=3)
+    got, task, held = end_as("timeout", ax, probe, effect=effect, retries=3)
     assert (type(got), stands(task), probe.count) == (OutcomeUnknown, UNKNOWN, 1)
     held.go.set()
 
@@ -321,19 +327,18 @@ def test_the_mark_decides_what_a_bad_ending_means(
         return then
 
     probe = Probe(body)
-    probe.tool(ax, effect=effect, marks_effect=True, timeout=0.05 if ending == "timeout" else 30)
-    call = Aside(lambda: ax.call("pay", request_id="r"))
-    if ending == "lost":
-        held.wait_entered()
-        clock.ahead(31)
-        beat(ax)
-        task = ax.tasks().tasks[0]
-        held.go.set()
-        outcome(call.result)
-    else:
-        outcome(call.result)
-        task = ax.tasks().tasks[0]
-        held.go.set()
+    probe.tool(ax, effect=effect, marks_effect=True, timeout=LIMIT)
+    with expiring(held) if ending == "timeout" else nullcontext():
+        call = Aside(lambda: ax.call("pay", request_id="r"))
+        if ending == "lost":
+            held.wait_entered()
+            clock.ahead(31)
+            beat(ax)
+        else:
+            outcome(call.result)
+    task = ax.tasks().tasks[0]
+    held.go.set()
+    outcome(call.result)
     assert stands(task) == (TABLE if acted else UNMARKED)[ending][effect][0]
 
 
@@ -342,12 +347,13 @@ def test_a_tool_that_runs_past_its_deadline_is_refused_the_mark_and_may_run_agai
 ) -> None:
     late = Held(lambda ctx: ctx.about_to_act())
     probe = Probe(late)
-    probe.tool(ax, effect=UNSAFE, marks_effect=True, retries=1, backoff=0, timeout=0.05)
-    call = Aside(lambda: ax.call("pay"))
-    late.wait_entered()
-    clock.ahead(1)
-    late.go.set()
-    assert call.result() == "done"
+    probe.tool(ax, effect=UNSAFE, marks_effect=True, retries=1, backoff=0, timeout=LIMIT)
+    with expiring(late):
+        call = Aside(lambda: ax.call("pay"))
+        late.wait_entered()
+        clock.ahead(LIMIT)
+        late.go.set()
+        assert call.result() == "done"
     task = ax.tasks().tasks[0]
     assert (task.state, probe.count, ax.get(task.id).history[0].acted_at) == (State.SUCCESS, 2, None)
 
@@ -405,8 +411,9 @@ def test_a_transactional_timeout_is_rolled_back_and_retried_at_once(
         return "second"
 
     probe = Probe(slow, quick)
-    probe.tool(ax, effect=TRANSACTIONAL, retries=1, backoff=0, timeout=0.1)
-    assert ax.call("pay") == "second"
+    probe.tool(ax, effect=TRANSACTIONAL, retries=1, backoff=0, timeout=LIMIT)
+    with expiring(held):
+        assert ax.call("pay") == "second"
     held.go.set()
     assert (booked(books), ax.tasks().tasks[0].attempts) == (1, 2)
 
@@ -416,8 +423,8 @@ def test_a_transactional_timeout_without_retries_is_a_clean_timeout(
 ) -> None:
     held = Held("late")
     probe = Probe(lambda ctx: (write(ctx), held)[1])
-    probe.tool(ax, effect=TRANSACTIONAL, timeout=0.1)
-    with pytest.raises(TaskTimeout):
+    probe.tool(ax, effect=TRANSACTIONAL, timeout=LIMIT)
+    with expiring(held), pytest.raises(TaskTimeout):
         ax.call("pay")
     task = ax.tasks().tasks[0]
     assert (stands(task), ax.get(task.id).history[-1].closed, booked(books)) == ("TIMEOUT", True, 0)
@@ -478,13 +485,36 @@ def test_a_body_whose_thread_came_too_late_is_never_entered(ax: AX, effect: Effe
     """The deadline passed while the thread was still on its way: nothing happened, and nothing will."""
     jobs: list[Any] = []
     probe = Probe()
-    probe.tool(ax, effect=effect, timeout=0.02)
+    probe.tool(ax, effect=effect)
     threads = ax._core.threads
     spawn, threads.spawn = threads.spawn, jobs.append  # type: ignore[method-assign]
     with pytest.raises(TaskTimeout):
-        ax.call("pay", request_id="r")
+        ax.call("pay", request_id="r", timeout=0.02)
     threads.spawn = spawn  # type: ignore[method-assign]
     for job in jobs:
         job()
     assert (stands(ax.tasks().tasks[0]), probe.count) == ("TIMEOUT", 0)
-    assert (ax.call("pay", request_id="r", timeout=30), probe.count) == ("done", 1)
+    assert (ax.call("pay", request_id="r"), probe.count) == ("done", 1)
+
+
+@pytest.mark.parametrize("timeout", [None, 30.0], ids=["on the caller's thread", "on a thread of its own"])
+@pytest.mark.parametrize("effect", [UNDECLARED, UNSAFE])
+def test_an_end_that_could_not_be_recorded_leaves_an_honest_claim_and_is_never_told_as_the_tools_failure(
+    ax: AX, clock: Skew, effect: Effect, timeout: float | None
+) -> None:
+    def full() -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    probe = Probe()
+    probe.tool(ax, effect=effect, timeout=timeout)
+    faults.arm("record.before_commit", full)
+    try:
+        with pytest.raises(StoreError, match="no disk space"):
+            ax.call("pay", request_id="r")
+    finally:
+        faults.disarm()
+    assert ax.tasks().tasks[0].state is State.RUNNING
+    clock.ahead(31)
+    with pytest.raises(OutcomeUnknown):
+        ax.call("pay", request_id="r")
+    assert probe.count == 1

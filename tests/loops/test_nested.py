@@ -45,7 +45,7 @@ def register(ax: AX) -> None:
     ax.register(soon_blocking, name="soon_blocking", policy={"timeout": PATIENCE})
 
 
-@pytest.mark.parametrize("line", itertools.product(KINDS, repeat=3), ids="-".join)
+@pytest.mark.parametrize("line", [*itertools.product(KINDS, repeat=3)], ids="-".join)
 def test_three_levels_of_any_mixture_come_through(ax: AX, line: tuple[str, ...]) -> None:
     """Through both doors, in one session; each level is the parent of the next, and all belong to one run."""
     for door in (ax.call, lambda tool, payload: asyncio.run(ax.acall(tool, payload))):

@@ -25,6 +25,7 @@ from ax_core import (
 )
 from ax_core.dispatch import Call
 from support.aside import Aside, outcome
+from support.expiry import LIMIT, expiring
 from support.fresh import fresh
 from support.probe import Held, Probe
 from support.skew import Skew
@@ -95,8 +96,9 @@ def test_a_refusal_before_the_effect_may_be_tried_again_even_by_an_unsafe_tool(a
 def test_a_timeout_without_a_doubt_is_tried_again_once_its_attempt_has_ended(ax: AX) -> None:
     held = Held("late")
     probe = Probe(held)
-    probe.tool(ax, effect=Effect.IDEMPOTENT, timeout=0.02)
-    assert isinstance(again(ax), TaskTimeout)
+    probe.tool(ax, effect=Effect.IDEMPOTENT, timeout=LIMIT)
+    with expiring(held):
+        assert isinstance(again(ax), TaskTimeout)
     refused = again(ax)
     assert isinstance(refused, TaskTimeout)
     assert "nothing new was started" in refused.for_model
@@ -124,9 +126,10 @@ def test_a_failure_that_may_have_applied_is_told_again_and_never_tried_again(ax:
 def test_an_unknown_outcome_is_told_again_and_never_tried_again(ax: AX) -> None:
     held = Held()
     probe = Probe(held)
-    probe.tool(ax, timeout=0.02)
+    probe.tool(ax, timeout=LIMIT)
     for _ in range(3):
-        answer = again(ax)
+        with expiring(held):
+            answer = again(ax)
         assert isinstance(answer, OutcomeUnknown)
         assert not answer.safe_to_repeat
         assert "UNKNOWN OUTCOME" in answer.for_model

@@ -41,10 +41,13 @@ from .verbs import Verbs
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
+    from ..codec import TypeCodec
+
     from .serve import Serving
 
 P = ParamSpec("P")
 R = TypeVar("R")
+C = TypeVar("C", bound=type)
 
 
 class AX(Verbs):
@@ -155,6 +158,20 @@ class AX(Verbs):
                 f"worded otherwise is another call; name the arguments that tell intents apart with key=(…)"
             )
         return tool
+
+    def allow(self, cls: C) -> C:
+        """Let results hold instances of a class: an Enum, dataclass, NamedTuple or pydantic model; also a decorator.
+
+        What a registered tool's return annotation names is allowed already.
+
+        Raises:
+            TypeError: another kind of class.
+        """
+        return self._core.codec.allow(cls)
+
+    def allow_type(self, codec: TypeCodec) -> None:
+        """Let results hold a type that needs a codec of its own."""
+        self._core.codec.register(codec)
 
     @property
     def tools(self) -> Registry:

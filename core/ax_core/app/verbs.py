@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .. import control, keys, view
-from ..control.confirm import Edited
-from ..dispatch import Call, acarry_out, carry_out
-from ..dispatch.call import dedupe_key
-from ..errors import InvalidArguments, UnknownTask
+from .. import control, view
+from ..dispatch import acarry_out, carry_out
+from ..errors import UnknownTask
 from ..model import AuditEntry, Page, Run, Task, TaskRow, Tree, Verdict
-from ..schema import Invalid
 from ..states import State
 from ..store import Op, Tx, approvals, attempts, audit, bindings, queries, runs, tasks, tools
 
+from .edited import edited
 from .rollback import rolling_back
 
 if TYPE_CHECKING:
@@ -118,16 +115,17 @@ class Verbs:
         """What waits for a person: unknown effects first, then approvals, then other quarantine and dead letters."""
 
         def op(tx: Tx) -> list[Task]:
-            found: list[TaskRow] = []
-            for states, reason in (
-                (("QUARANTINE",), "outcome_unknown"),
-                (("CONFIRMING",), None),
-                (("QUARANTINE",), "policy_changed"),
-                (("DEAD",), None),
-                (("QUARANTINE",), "invalid_args"),
+            unknown = queries.newest(tx, self._ns, states=("QUARANTINE",), reason="outcome_unknown", limit=limit)
+            found = {row.id: row for row in [*unknown, *queries.doubtful(tx, self._ns, limit)]}
+            for state, reason in (
+                ("CONFIRMING", None),
+                ("QUARANTINE", "policy_changed"),
+                ("DEAD", None),
+                ("QUARANTINE", "invalid_args"),
             ):
-                found += queries.newest(tx, self._ns, states=states, reason=reason, limit=limit)
-            return [self._shown(tx, row) for row in found[:limit]]
+                for row in queries.newest(tx, self._ns, states=(state,), reason=reason, limit=limit):
+                    found.setdefault(row.id, row)
+            return [self._shown(tx, row) for row in list(found.values())[:limit]]
 
         return self._core.wiring(self._ns).db.read(op)
 
@@ -331,33 +329,13 @@ class Verbs:
         return op
 
     def _confirm(self, task_id: str, by: str, payload: dict[str, Any] | None) -> Op[Verdict]:
-        edit = None if payload is None else lambda row: self._edited(row, payload)
-        return lambda tx: control.confirm(tx, self._ns, task_id, by, self._core.clock.now(), self._core.tell, edit)
+        core, ns = self._core, self._ns
 
-    def _edited(self, row: TaskRow, payload: dict[str, Any]) -> Edited:
-        """Edited arguments, through the gate of the tool: the registered one, else its published schema."""
-        tool = self._core.registry.get(row.tool)
-        answer = tool.gate.admit(payload)
-        if isinstance(answer, Invalid):
-            raise InvalidArguments(
-                f"the edited arguments do not fit {row.tool!r}: {answer.for_model()}", task_id=row.id
-            )
-        args_hash = keys.args_hash(answer.args)
-        fingerprint = keys.fingerprint(row.tool, args_hash)
-        where = row.session or row.run_id
-        return Edited(
-            payload=json.dumps(answer.args, separators=(",", ":")),
-            args_hash=args_hash,
-            fingerprint=fingerprint,
-            twin=None if row.twin is None else keys.digest(row.ns, where, fingerprint)[:32],
-            dedupe_key=None
-            if row.dedupe_key is None
-            else dedupe_key(
-                Call(tool, payload), row.ns, answer.args, args_hash, row.session, row.run_id, row.run_id != row.id
-            ),
-            idempotency_key=keys.idempotency_key(row.ns, row.tool, row.id, args_hash),
-            window=tool.policy.window,
-        )
+        def op(tx: Tx) -> Verdict:
+            edit = None if payload is None else lambda row: edited(tx, core.registry, row, payload)
+            return control.confirm(tx, ns, task_id, by, core.clock.now(), core.tell, edit)
+
+        return op
 
     def _reject(self, task_id: str, by: str, reason: str | None) -> Op[Verdict]:
         return lambda tx: control.reject(

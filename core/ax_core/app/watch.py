@@ -11,7 +11,7 @@ from ..decide import Happened, TimedOut, Unknown
 from ..dispatch.context import Context
 from ..dispatch.live import OpenAttempt
 from ..dispatch.scope import current_task
-from ..scheduler import anything_due, anything_lost, cancel_flags, expire_due, renew, renew_sessions, sweep, to_reconcile
+from ..scheduler import anything_due, anything_lost, asked_to_stop, expire_due, renew, renew_sessions, sweep, to_reconcile
 from ..store import Tx, tasks, transitions
 
 if TYPE_CHECKING:
@@ -113,11 +113,11 @@ class Watch:
                 self._db.write(op, "control")
 
     def _pass_on_cancels(self, attempts: list[OpenAttempt]) -> None:
-        waiting = {a.row.id: a for a in attempts if not a.context.cancelled}
-        if not waiting:
+        running = {(a.row.id, a.row.fence): a for a in attempts if not a.context.cancelled}
+        if not running:
             return
-        for task_id in self._db.read(cancel_flags(list(waiting))):
-            attempt = waiting[task_id]
+        for key in self._db.read(asked_to_stop(list(running))):
+            attempt = running[key]
             attempt.context.ask_to_stop()
             if attempt.stop is not None:
                 attempt.stop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..clock import Micros
-from ..errors import UnknownTask
+from ..errors import NotAllowed, UnknownTask
 from ..limits import give_back
 from ..model import Verdict
 from ..sessions import release
@@ -17,10 +17,11 @@ _AT_ONCE = frozenset({State.QUEUED, State.WAITING, State.CONFIRMING, State.RETRY
 
 
 def cancel(tx: Tx, ns: str, task_id: str, by: str, now: Micros, tell: Tell, reason: Reason = Reason.BY_USER) -> Verdict:
-    """Cancel a task.
+    """Cancel a task; one that only waits for a person to look at it is put away.
 
     Raises:
         UnknownTask: there is none of that id.
+        NotAllowed: nobody knows whether it acted, and cancelling would not say.
     """
     row = tasks.get(tx, task_id)
     if row is None or row.ns != ns:
@@ -39,6 +40,15 @@ def cancel(tx: Tx, ns: str, task_id: str, by: str, now: Micros, tell: Tell, reas
                 return Verdict(False, task_id, state, f"a cancel was requested before; it is {standing(tx, row)}")
             if tasks.move(tx, row, transitions.request_cancel(), now, by, tell()) is not None:
                 return Verdict(True, task_id, state, "it runs: asked to stop, and its end will be recorded as it is")
+        elif state in (State.QUARANTINE, State.DEAD):
+            if row.reason == Reason.OUTCOME_UNKNOWN or row.maybe_applied:
+                raise NotAllowed(
+                    f"nobody knows whether task {task_id} ({row.tool}) acted: say so with resolve, then it is settled",
+                    task_id=task_id,
+                )
+            if tasks.move(tx, row, transitions.cancel(reason, None, now), now, by, tell()) is not None:
+                settle_run(tx, row.run_id, now)
+                return Verdict(True, task_id, State.CANCELLED, f"put away by {by}: it is not run again by itself")
         else:
             return Verdict(False, task_id, state, f"already {standing(tx, row)}: nothing to cancel")
         row = tasks.get(tx, task_id) or row

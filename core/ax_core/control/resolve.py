@@ -65,7 +65,7 @@ def resolve(
         step = transitions.note("resolve", detail, reason=Reason.RESOLVED.value, maybe_applied=0)
         message = f"{by} says it did not happen: {row.state} without a doubt, and it may be issued anew"
     else:
-        step = transitions.settle("resolve", State.FAILED, now, reason=Reason.RESOLVED, detail=detail)
+        step = transitions.settle("resolve", State.FAILED, now, reason=Reason.RESOLVED, closed=False, detail=detail)
         message = f"{by} says it did not happen: FAILED, and it may be issued anew"
     moved = tasks.move(tx, row, step, now, by, tell("resolved", happened=happened, by=by))
     if moved is None:
@@ -121,9 +121,12 @@ def late(
     evidence = result if result is not None else error
     if not attempts.late(tx, task_id, fence, now, outcome, evidence):
         return row
+    unsettled = row.state == State.QUARANTINE and row.reason == Reason.OUTCOME_UNKNOWN
     if row.fence != fence:
         step = transitions.note("late_evidence", {"fence": fence, "outcome": outcome})
-    elif row.state == State.QUARANTINE and row.reason == Reason.OUTCOME_UNKNOWN and outcome in ("returned", "raised"):
+    elif unsettled and outcome == "lost" and not_applied:  # it never came to the body, and will not
+        step = transitions.queue("late_settled", Reason.INTERRUPTED, {"entered": False}, attempt_open=0)
+    elif unsettled and outcome in ("returned", "raised"):
         if outcome == "returned":
             step = transitions.settle("late_settled", State.SUCCESS, now, result=result)
         else:

@@ -19,6 +19,10 @@ GRACE = 0.25
 """A cancelled coroutine may take this share of its timeout to end, at most a second, before it is given up."""
 
 
+class Lapsed(Exception):
+    """The process stood still between the claim and the body, for longer than the claim holds."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
     """One attempt's body, ready to be entered.
@@ -40,6 +44,7 @@ class Body:
         token = current_task.set(self.context)
         try:
             faults.point("body.before")
+            self._still_mine()
             value = self.run(self.args)
             faults.point("body.after")
             return Returned(value), None
@@ -48,8 +53,19 @@ class Body:
         finally:
             current_task.reset(token)
 
+    def _still_mine(self) -> None:
+        """Enter under a claim that holds only: somebody else may have been given the task since.
+
+        Raises:
+            Lapsed: the lease ran out. (A TRANSACTIONAL body is fenced by the database itself.)
+        """
+        if self.context.lapsed:
+            raise Lapsed
+
     def judged(self, error: BaseException) -> tuple[Outcome, BaseException | None]:
         """What an exception out of the body means, and whether it must go on."""
+        if isinstance(error, Lapsed):
+            return Lost(entered=False), None
         if isinstance(error, self.passes):
             return Paused(), error
         if isinstance(error, TaskCancelled) and error.task_id == self.context.task_id:
@@ -70,6 +86,7 @@ class Body:
 
     async def _enter(self) -> Any:
         faults.point("body.before")
+        self._still_mine()
         value = await self.run(self.args)
         faults.point("body.after")
         return value

@@ -111,7 +111,10 @@ def following(
             if seat.claimed:
                 assert runner is not None
                 ended: Ended = yield entering(row, runner, wiring)
-                written: Written = ended.written or (yield from _recorded(row, ended, runner, wiring))
+                if ended.outcome is None:  # never told as the tool's failure: nobody would know that it acted
+                    assert ended.error is not None
+                    raise ended.error
+                written: Written = ended.written or (yield from _recorded(row, ended.outcome, runner, wiring))
                 if ended.error is not None:
                     raise ended.error
                 outcome = ended.outcome if written.accepted else None
@@ -167,8 +170,8 @@ def recording(wiring: Wiring, row: TaskRow, tool: Tool[..., Any], outcome: Outco
     return record(wiring, row, tool.policy, outcome, stored(outcome, wiring), row.run_id != row.id)
 
 
-def _recorded(row: TaskRow, ended: Ended, runner: Runner, wiring: Wiring) -> Generator[Step, Any, Written]:
-    written: Written = yield Write(recording(wiring, row, runner.tool, ended.outcome), "record")
+def _recorded(row: TaskRow, outcome: Outcome, runner: Runner, wiring: Wiring) -> Generator[Step, Any, Written]:
+    written: Written = yield Write(recording(wiring, row, runner.tool, outcome), "record")
     return written
 
 

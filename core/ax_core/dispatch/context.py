@@ -135,6 +135,13 @@ class Context:
 
     # What the executor does to it.
 
+    @property
+    def lapsed(self) -> bool:
+        """Whether the lease that this attempt was claimed with has run out."""
+        if self.row is None or self._wiring is None or self._connection is not None:
+            return False
+        return self.row.lease_until is not None and self.row.lease_until <= self._wiring.clock.now()
+
     def ask_to_stop(self) -> None:
         """Set the cancel flag."""
         self._cancelled = self.row is not None

@@ -7,8 +7,9 @@ import contextvars
 from collections.abc import Generator
 from typing import Any, TypeVar
 
-from ..decide import Outcome, Raised, Returned, TimedOut
+from ..decide import Lost, Outcome, Raised, Returned, TimedOut
 from ..policy import Effect
+from ..store import Tx
 from ..store.database import Held
 from .record import Written
 from .steps import Ended, Enter, Look, Step, Write
@@ -36,13 +37,42 @@ def carry_out(choreography: Generator[Step, Any, T], wiring: Wiring) -> T:
 
 def _do(step: Step, wiring: Wiring) -> Any:
     if isinstance(step, Write):
-        return wiring.db.write(step.op, step.name, step.durable)
+        return _write(step, wiring)
     if isinstance(step, Enter):
         return enter(step, wiring)
     if isinstance(step, Look):
         return wiring.db.read(step.op)
     step.waiter.wait(step.seconds)
     return None
+
+
+def _write(step: Write, wiring: Wiring) -> Any:
+    if step.abandoned is None:
+        return wiring.db.write(step.op, step.name, step.durable)
+    answer: list[Any] = []
+
+    def op(tx: Tx) -> Any:
+        answer[:] = (step.op(tx),)
+        return answer[0]
+
+    try:
+        return wiring.db.write(op, step.name, step.durable)
+    except Exception:
+        raise
+    except BaseException:  # Ctrl-C: it is written all the same, and there is nobody to go on from it
+        wiring.threads.spawn(lambda: _abandon(step, answer, wiring))
+        raise
+
+
+def _abandon(step: Write, answer: list[Any], wiring: Wiring) -> None:
+    assert step.abandoned is not None
+    try:
+        wiring.db.write(lambda tx: None)  # what stood in line before this is written when this is
+        op = step.abandoned(answer[0]) if answer else None
+        if op is not None:
+            wiring.db.write(op, "record")
+    except Exception:
+        wiring.log.exception("an interrupted caller's claim could not be given back; its lease will expire")
 
 
 def enter(step: Enter, wiring: Wiring) -> Ended:
@@ -96,7 +126,7 @@ def start(step: Enter, wiring: Wiring, slot: Slot) -> None:
         try:
             slot.ended = context.run(_run, step, wiring, slot)
         except BaseException as error:  # the store refused the record: the caller is owed that, not silence
-            slot.ended = Ended(Raised(error), None, error)
+            slot.ended = Ended(None, None, error)
         finally:
             wiring.live.remove(step.attempt)
             slot.wake()
@@ -141,18 +171,26 @@ def _run(step: Enter, wiring: Wiring, slot: Slot) -> Ended | None:
 
 def _transact(step: Enter, wiring: Wiring, slot: Slot) -> Ended | None:
     """A TRANSACTIONAL body: its writes and AX's record are one commit, AX's guarded UPDATE the last statement."""
+    from ..store import tasks
+
     held = slot.held = wiring.db.transaction()
     if not slot.take():
         held.roll_back()
         return None
     step.body.context.lend(held.connection)
-    outcome: Outcome
+    # What is not committed is as if it had never been entered.
+    outcome: Outcome = Lost(entered=False)
+    error: BaseException | None = None
     try:
-        outcome, error = step.body()
+        # Nobody can take the task over while the write lock is held; somebody may have before.
+        row, mine = tasks.get(held.tx, step.attempt.row.id), step.attempt.row.fence
+        if row is not None and row.state == State.RUNNING and row.fence == mine:
+            outcome, error = step.body()
         if isinstance(outcome, Returned):
             written: Written = step.record(outcome)(held.tx)
             if written.accepted:
                 return Ended(outcome, _committed(step, wiring, held, written), error)
+            outcome = Lost(entered=False)
     except Exception as refused:  # the connection was taken away, or the database said no: nothing is written
         outcome, error = Raised(refused, not_applied=True), None
     finally:

@@ -7,7 +7,7 @@ import asyncio
 import contextvars
 import os
 
-from ..decide import Raised
+from ..decide import Lost, Raised
 from .aloop import on_loop
 from .hands import Slot
 from .steps import Ended, Enter
@@ -59,12 +59,18 @@ def on_private_loop(step: Enter, wiring: Wiring) -> Ended:
         finally:
             slot.wake()
 
-    loop.call_soon_threadsafe(lambda: begun.append(loop.create_task(work(), context=context)))
+    def cut_off() -> None:
+        if begun:
+            begun[0].cancel()
+        else:
+            wiring.threads.spawn(lambda: wiring.db.write(step.record(Lost(entered=False)), "record"))
+
     try:
+        loop.call_soon_threadsafe(lambda: begun.append(loop.create_task(work(), context=context)))
         slot.wait(None)
     except BaseException:
-        # Ctrl-C is to a thread what its host's cancellation is to a coroutine.
-        loop.call_soon_threadsafe(lambda: loop.call_soon(lambda: [task.cancel() for task in begun]))
+        # Ctrl-C is to a thread what its host's cancellation is to a coroutine. The body is let begin first, if it may.
+        loop.call_soon_threadsafe(loop.call_soon, cut_off)
         raise
     assert slot.ended is not None
     return slot.ended

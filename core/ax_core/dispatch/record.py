@@ -10,7 +10,7 @@ from ..codec import encode_error
 from ..compensation import ORIGIN
 from ..control import late
 from ..control.recover import facts
-from ..decide import Outcome, Raised, Returned, Stopped, TimedOut, decide, delay
+from ..decide import Lost, Outcome, Raised, Returned, Stopped, TimedOut, decide, delay
 from ..errors import AXError, TaskCancelled, TaskTimeout
 from ..model import TaskRow
 from ..policy import Effect, Policy
@@ -54,6 +54,8 @@ def stored(outcome: Outcome, wiring: Wiring) -> Stored:
             return Stored("timeout", None, json.dumps({"type": "TaskTimeout", "message": "the time ran out"}), None, False)
         case Stopped():
             return Stored("stopped", None, None, None, False)
+        case Lost(entered=entered):
+            return Stored("lost", None, None, None, not entered)
         case _:
             return Stored(type(outcome).__name__.lower(), None, None, None, False)
 

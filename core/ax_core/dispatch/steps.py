@@ -60,9 +60,12 @@ class Enter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ended:
-    """How a body ended. ``written``: it is on record already. ``error`` must go on up to the caller."""
+    """How a body ended. ``written``: it is on record already. ``error`` must go on up to the caller.
 
-    outcome: Outcome
+    ``outcome`` None: the store refused the record, as ``error`` says; what is on record is the open claim.
+    """
+
+    outcome: Outcome | None
     written: Written | None = None
     error: BaseException | None = None
 

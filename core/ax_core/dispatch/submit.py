@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 from collections.abc import Generator
 from functools import partial
 from typing import Any
@@ -44,7 +45,8 @@ def dispatch_detached(seat: Seat, sub: Submission, wiring: Wiring, patience: flo
     assert row is not None
     if seat.claimed or State(row.state) in (State.QUEUED, State.RETRY_WAIT):
         runner = runner_for(sub, (), seat.claimed and seat.how == "new")
-        wiring.threads.spawn(partial(_see_through, seat, runner, wiring, patience))
+        context = contextvars.copy_context()
+        wiring.threads.spawn(partial(context.run, _see_through, seat, runner, wiring, patience))
     return TaskHandle.of(
         row.id,
         State(row.state),

@@ -52,7 +52,7 @@ class Tool(Generic[P, R]):
         """The compiled schema gate."""
         from ..schema import compile_gate
 
-        return compile_gate(self.schema)
+        return compile_gate(self.schema, redact=self.policy.redact)
 
     @cached_property
     def version(self) -> str:

@@ -58,14 +58,22 @@ def anything_lost(now: Micros) -> Op[bool]:
     return op
 
 
-def cancel_flags(task_ids: Sequence[str]) -> Op[list[str]]:
-    """Which of these running tasks were asked to stop."""
+def asked_to_stop(attempts: Sequence[tuple[str, int]]) -> Op[set[tuple[str, int]]]:
+    """Which of these open attempts, given as (task id, fence), should stop: cancelled, or no longer the task's.
 
-    def op(tx: Tx) -> list[str]:
-        names = {f"id{i}": task_id for i, task_id in enumerate(task_ids)}
+    One that is in doubt is let finish: its end is the evidence that settles it.
+    """
+
+    def op(tx: Tx) -> set[tuple[str, int]]:
+        names = {f"id{i}": task_id for i, (task_id, _) in enumerate(attempts)}
         marks = ", ".join(f":{name}" for name in names)
-        sql = f"SELECT id FROM ax_task WHERE id IN ({marks}) AND (cancel_requested = 1 OR state <> 'RUNNING')"
-        return [row[0] for row in tx.all(sql, **names)]
+        sql = f"SELECT id, fence, state, cancel_requested FROM ax_task WHERE id IN ({marks})"
+        on = {
+            (task_id, fence)
+            for task_id, fence, state, cancelled in tx.all(sql, **names)
+            if not cancelled and state in ("RUNNING", "QUARANTINE")
+        }
+        return set(attempts) - on
 
     return op
 

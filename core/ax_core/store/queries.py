@@ -45,6 +45,15 @@ def newest(
     return _rows(tx, f"SELECT {_COLUMNS} FROM ax_task WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT :limit", params)
 
 
+def doubtful(tx: Tx, ns: str, limit: int = 50) -> list[TaskRow]:
+    """Tasks that ended, and may have acted all the same; newest first."""
+    sql = (
+        f"SELECT {_COLUMNS} FROM ax_task WHERE ns = :ns AND state IN ('FAILED', 'CANCELLED', 'DEAD') "
+        "AND state <> 'SUCCESS' AND maybe_applied = 1 ORDER BY id DESC LIMIT :limit"
+    )
+    return _rows(tx, sql, {"ns": ns, "limit": limit})
+
+
 def of_run(tx: Tx, run_id: str, limit: int = 10_000) -> list[TaskRow]:
     """The tasks of a run, oldest first."""
     sql = f"SELECT {_COLUMNS} FROM ax_task WHERE run_id = :run_id ORDER BY id LIMIT :limit"
@@ -64,7 +73,7 @@ def running(tx: Tx) -> list[TaskRow]:
 def half_open(tx: Tx) -> list[TaskRow]:
     """Tasks whose last attempt was given up but has not been seen to end."""
     sql = (
-        f"SELECT {_COLUMNS} FROM ax_task WHERE state IN ('RETRY_WAIT', 'TIMEOUT', 'QUARANTINE') "
+        f"SELECT {_COLUMNS} FROM ax_task WHERE state IN ('RETRY_WAIT', 'TIMEOUT', 'QUARANTINE', 'FAILED') "
         "AND state <> 'SUCCESS' AND attempt_open = 1 ORDER BY id"
     )
     return _rows(tx, sql, {})

@@ -145,16 +145,21 @@ def settle(
     result: str | None = None,
     error: str | None = None,
     maybe_applied: bool = False,
+    closed: bool = True,
     detail: Mapping[str, Any] | None = None,
 ) -> Transition:
-    """A doubt is settled, by late evidence, by ``reconcile`` or by a person."""
+    """A doubt is settled, by late evidence, by ``reconcile`` or by a person.
+
+    A person's word does not end a body that still runs: not ``closed``, its attempt stays open as it was.
+    """
     changes: dict[str, Any] = {
         "reason": reason.value if reason else None,
         "ended_at": now,
-        "attempt_open": 0,
         "maybe_applied": int(maybe_applied),
         "due_at": None,
     }
+    if closed:
+        changes["attempt_open"] = 0
     if target is State.SUCCESS:
         changes |= {"result": result, "error": None}
     elif error is not None:

@@ -1,0 +1,49 @@
+"""What LangChain and LangGraph tools return beside plain values: kept by AX's codec, by an allow-list."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    FunctionMessage,
+    HumanMessage,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+)
+
+from ax_core import AX
+from ax_core.codec import TypeCodec
+
+_MODELS = (
+    Document,
+    AIMessage,
+    AIMessageChunk,
+    FunctionMessage,
+    HumanMessage,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+)
+
+
+def teach(ax: AX) -> None:
+    """Let ``ax`` store messages, documents and graph commands, so that a replay equals the first answer."""
+    for model in _MODELS:
+        ax.allow(model)
+    types = sys.modules.get("langgraph.types")
+    if types is not None:
+        ax.allow(types.Command)
+        ax.allow_type(TypeCodec("langgraph.send", types.Send, _write_send, lambda kept: _read_send(types.Send, kept)))
+
+
+def _write_send(send: Any) -> Any:
+    return [send.node, send.arg]
+
+
+def _read_send(send: Any, kept: Any) -> Any:
+    return send(*kept)
