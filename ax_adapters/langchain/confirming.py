@@ -26,6 +26,13 @@ class Decision:
     message: str | None = None
 
 
+@dataclass(frozen=True)
+class Responded:
+    """A person answered in the tool's place; it was not run."""
+
+    message: str
+
+
 def can_pause(pending: Pending) -> bool:
     """Whether an interrupt of this call can be resumed: it runs in a graph that has a checkpointer."""
     conf = pending.config.get("configurable") or {}

@@ -10,70 +10,81 @@ from typing import Any
 from langchain_core.tools import BaseTool
 from langchain_core.tools.base import _get_runnable_config_param
 
-from ax_core import AXError, ConfirmationPending, keys
+from ax_core import AXError, ConfirmationPending, ToolFailed, keys
 from ax_core.dispatch import Answer, Call
 from ax_core.schema import Invalid
 
 from ..bridge import Binding
 from .arguments import problem_call
-from .confirming import adecide, answer_given, ask, can_pause, decide, take_answer
+from .confirming import Responded, adecide, answer_given, ask, can_pause, decide, take_answer
 from .identity import Identity, identify
 from .pending import Pending, current_pending, dispatching
 from .registering import registered
+from .results import readdressed
 
 
 def dispatch(
     binding: Binding, tool: Any, base: type[BaseTool], args: tuple[Any, ...], kw: dict[str, Any]
 ) -> Any:
     """What ``_run`` does instead of running: submit, and wait for the result."""
-    ax, pending = binding.ax, _pending(tool, args, kw)
-    identity, call = _prepared(binding, pending, _body(pending, base._run, args, kw), False)
-    pauses_for_people = _pauses_for_people(binding, pending, call)
-    try:
-        if pauses_for_people and answer_given(pending):
-            take_answer(pending, ax.find_request(call.request_id or ""))
-        while True:
-            try:
-                answer = ax.dispatch(call, pauses())
-                break
-            except ConfirmationPending as waiting:
-                if not pauses_for_people or waiting.task_id is None:
-                    raise
-                task = ax.get(waiting.task_id)
-                said = ask(pending, task)
-                if decide(ax, task, said).done and said.kind == "respond":
-                    return said.message or ""
-    except AXError as verdict:
-        pending.verdict = verdict
-        raise
-    return _delivered(answer, pending, identity)
+    pending = _pending(tool, args, kw)
+    identity, call = prepared(binding, pending, _body(pending, base._run, args, kw), False)
+    return _delivered(see_through(binding, pending, call), pending, identity)
 
 
 async def adispatch(
     binding: Binding, tool: Any, base: type[BaseTool], args: tuple[Any, ...], kw: dict[str, Any]
 ) -> Any:
     """:func:`dispatch` for ``_arun``: the body runs on this loop, in this context."""
-    ax, pending = binding.ax, _pending(tool, args, kw)
-    identity, call = _prepared(binding, pending, _abody(pending, base._arun, args, kw), True)
-    pauses_for_people = _pauses_for_people(binding, pending, call)
+    pending = _pending(tool, args, kw)
+    identity, call = prepared(binding, pending, _abody(pending, base._arun, args, kw), True)
+    return _delivered(await asee_through(binding, pending, call), pending, identity)
+
+
+def see_through(binding: Binding, pending: Pending, call: Call) -> Answer | Responded:
+    """Carry a call out, pausing the graph where a person must decide.
+
+    Raises:
+        AXError: a verdict; ``pending.verdict`` is it.
+    """
+    ax, asks = binding.ax, _pauses_for_people(binding, pending, call)
     try:
-        if pauses_for_people and answer_given(pending):
+        if asks and answer_given(pending):
+            take_answer(pending, ax.find_request(call.request_id or ""))
+        while True:
+            try:
+                return ax.dispatch(call, pauses())
+            except ConfirmationPending as waiting:
+                if not asks or waiting.task_id is None:
+                    raise
+                task = ax.get(waiting.task_id)
+                said = ask(pending, task)
+                if decide(ax, task, said).done and said.kind == "respond":
+                    return Responded(said.message or "")
+    except AXError as verdict:
+        pending.verdict = verdict
+        raise
+
+
+async def asee_through(binding: Binding, pending: Pending, call: Call) -> Answer | Responded:
+    """:func:`see_through` on an event loop."""
+    ax, asks = binding.ax, _pauses_for_people(binding, pending, call)
+    try:
+        if asks and answer_given(pending):
             take_answer(pending, await ax.afind_request(call.request_id or ""))
         while True:
             try:
-                answer = await ax.adispatch(call, pauses())
-                break
+                return await ax.adispatch(call, pauses())
             except ConfirmationPending as waiting:
-                if not pauses_for_people or waiting.task_id is None:
+                if not asks or waiting.task_id is None:
                     raise
                 task = await ax.aget(waiting.task_id)
                 said = ask(pending, task)
                 if (await adecide(ax, task, said)).done and said.kind == "respond":
-                    return said.message or ""
+                    return Responded(said.message or "")
     except AXError as verdict:
         pending.verdict = verdict
         raise
-    return _delivered(answer, pending, identity)
 
 
 def _pauses_for_people(binding: Binding, pending: Pending, call: Call) -> bool:
@@ -125,7 +136,7 @@ def _pending(tool: Any, args: tuple[Any, ...], kw: dict[str, Any]) -> Pending:
     return pending
 
 
-def _prepared(binding: Binding, pending: Pending, body: Any, is_async: bool) -> tuple[Identity, Call]:
+def prepared(binding: Binding, pending: Pending, body: Any, is_async: bool) -> tuple[Identity, Call]:
     record = registered(binding, pending.tool)
     args_hash = "?" if pending.plain is None else keys.args_hash(pending.plain)
     identity = identify(binding.ax.namespace, record.name, pending.tool_call_id, args_hash, pending.config)
@@ -142,15 +153,22 @@ def _prepared(binding: Binding, pending: Pending, body: Any, is_async: bool) -> 
     return identity, call
 
 
-def _delivered(answer: Answer, pending: Pending, identity: Identity) -> Any:
+def _delivered(answer: Answer | Responded, pending: Pending, identity: Identity) -> Any:
+    if isinstance(answer, Responded):
+        return answer.message
     pending.note = answer.note
     if answer.failure is None:
         identity.delivered()
-        return answer.value
-    if answer.live and answer.failure.__cause__ is not None:
-        raise answer.failure.__cause__
-    pending.verdict = answer.failure
-    raise answer.failure
+        return answer.value if answer.live else readdressed(answer.value, pending.tool_call_id)
+    raise told_failure(answer.failure, answer.live, pending)
+
+
+def told_failure(failure: ToolFailed, live: bool, pending: Pending) -> BaseException:
+    """What to raise for a failure: the tool's own exception where this call saw it, else AX's account of it."""
+    if live and failure.__cause__ is not None:
+        return failure.__cause__
+    pending.verdict = failure
+    return failure
 
 
 def _body(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from typing import Any
 
@@ -47,3 +48,18 @@ def _write_send(send: Any) -> Any:
 
 def _read_send(send: Any, kept: Any) -> Any:
     return send(*kept)
+
+
+def readdressed(result: Any, tool_call_id: str | None) -> Any:
+    """A stored result as the answer to another call: its messages name the call they answer now."""
+    if tool_call_id is None:
+        return result
+    if isinstance(result, ToolMessage):
+        return result.model_copy(update={"tool_call_id": tool_call_id})
+    if isinstance(result, list):
+        return [readdressed(item, tool_call_id) for item in result]
+    update = getattr(result, "update", None)
+    if type(result).__name__ == "Command" and isinstance(update, dict) and isinstance(update.get("messages"), list):
+        messages = [readdressed(message, tool_call_id) for message in update["messages"]]
+        return dataclasses.replace(result, update={**update, "messages": messages})
+    return result

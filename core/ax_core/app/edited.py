@@ -30,7 +30,9 @@ def edited(tx: Tx, registry: Registry, row: TaskRow, payload: dict[str, Any]) ->
     tool = registry.find(row.tool) or published(tx, row.ns, row.tool)
     answer = tool.gate.admit(payload)
     if isinstance(answer, Invalid):
-        raise InvalidArguments(f"the edited arguments do not fit {row.tool!r}: {answer.for_model()}", task_id=row.id)
+        raise InvalidArguments(
+            f"the edited arguments do not fit {row.tool!r}: {answer.for_model()}", task_id=row.id
+        )
     args_hash = keys.args_hash(answer.args)
     fingerprint = keys.fingerprint(row.tool, args_hash)
     call, in_run = Call(tool, payload), row.run_id != row.id
@@ -55,7 +57,9 @@ def published(tx: Tx, ns: str, name: str) -> Tool[..., Any]:
     """
     row = tools.get(tx, ns, name)
     if row is None:
-        raise UnknownTool(f"tool {name!r} has never been seen in this database, so its arguments cannot be checked")
+        raise UnknownTool(
+            f"tool {name!r} has never been seen in this database, so its arguments cannot be checked"
+        )
     said = json.loads(row.policy)
     policy = Policy.of({field: said[field] for field in _OF_A_REPEAT if said.get(field) is not None})
     return Tool(name=name, description="", schema=json.loads(row.schema), policy=policy, fn=_elsewhere)

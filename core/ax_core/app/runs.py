@@ -56,6 +56,15 @@ class RunBlock:
         self.session = session
 
     def __enter__(self) -> RunBlock:
+        self._token = current_run.set(self.open())
+        return self
+
+    async def __aenter__(self) -> RunBlock:
+        self._token = current_run.set(await self.aopen())
+        return self
+
+    def open(self) -> RunScope:
+        """Open the run without a block (adapters do, whose steps run in contexts of their own)."""
         wiring = self._core.wiring(self._ns)
         give_up = self._give_up(wiring)
         while True:
@@ -67,7 +76,8 @@ class RunBlock:
             with wiring.waiters.of(f"session:{self.session}") as waiter:
                 waiter.wait(LOOK_AGAIN)
 
-    async def __aenter__(self) -> RunBlock:
+    async def aopen(self) -> RunScope:
+        """:meth:`open` on an event loop."""
         wiring = await self._core.awiring(self._ns)
         give_up = self._give_up(wiring)
         while True:
@@ -79,19 +89,33 @@ class RunBlock:
             await asyncio.sleep(LOOK_AGAIN)
             wiring.clock.skip(LOOK_AGAIN)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self, kind: type[BaseException] | None = None) -> None:
+        """End what :meth:`open` began; ``kind`` is the exception that ended it."""
         if (left := self._left(kind)) is not None:
             wiring, op = left
             wiring.db.write(op, "control")
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def aclose(self, kind: type[BaseException] | None = None) -> None:
+        """:meth:`close` on an event loop."""
         if (left := self._left(kind)) is not None:
             wiring, op = left
             await asyncio.shield(wiring.db.awrite(op, "control"))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._out()
+        self.close(kind)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._out()
+        await self.aclose(kind)
+
+    def _out(self) -> None:
+        assert self._token is not None
+        current_run.reset(self._token)
 
     def _give_up(self, wiring: Wiring) -> float | None:
         return None if self._wait is None else wiring.clock.monotonic() + self._wait
@@ -126,7 +150,7 @@ class RunBlock:
             tx, self._ns, run_id, wiring.owner, wiring.clock.now(), wiring.tell, Reason.SUPERSEDED, let_go=True
         )
 
-    def _entered(self, entered: RunRow | AXError) -> RunBlock:
+    def _entered(self, entered: RunRow | AXError) -> RunScope:
         if isinstance(entered, AXError):
             raise entered
         self.id, self.session = entered.id, entered.session
@@ -134,13 +158,10 @@ class RunBlock:
         self._scope = scope
         if entered.parent_run_id is None:
             self._core.sessions.add(scope)
-        self._token = current_run.set(scope)
-        return self
+        return scope
 
     def _left(self, kind: type[BaseException] | None) -> tuple[Wiring, Op[Any]] | None:
         assert self._scope is not None
-        assert self._token is not None
-        current_run.reset(self._token)
         self._core.sessions.discard(self._scope)
         if kind is not None and issubclass(kind, Crash):
             return None  # who died releases nothing

@@ -14,6 +14,7 @@ from ..states import State
 from ..store import Op, Tx, approvals, attempts, audit, bindings, queries, runs, tasks, tools
 
 from .edited import edited
+from .lookup import Lookup
 from .rollback import rolling_back
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Verbs:
+class Verbs(Lookup):
     """What people and programs ask of the record."""
 
     _core: Core

@@ -90,13 +90,14 @@ def reachable(annotation: Any) -> Iterator[type]:
 
     Never raises: what cannot be resolved is left out.
     """
-    seen: set[int] = set()
+    # with the items themselves, so that none is freed and its id given to another
+    seen: dict[int, Any] = {}
     waiting = [annotation]
     while waiting:
         item = waiting.pop()
         if id(item) in seen or isinstance(item, (str, bytes, int)):
             continue
-        seen.add(id(item))
+        seen[id(item)] = item
         waiting.extend(reversed(typing.get_args(item)))
         shape = shape_of(item)
         if shape is None:

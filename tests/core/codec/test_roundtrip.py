@@ -46,6 +46,17 @@ class Line:
     colour: Colour = Colour.RED
 
 
+class Tree(pydantic.BaseModel):
+    value: int
+    children: list[Tree] = []
+
+
+@dataclass
+class Chain:
+    value: int
+    next: Chain | None = None
+
+
 class Order(pydantic.BaseModel):
     id: uuid.UUID
     lines: list[Line] = []
@@ -375,6 +386,15 @@ def test_allowing_a_class_allows_what_its_fields_are_made_of() -> None:
     codec = Codec()
     codec.allow_annotation(list[Order] | None)
     value = [Order(id=uuid.UUID(int=1), lines=[Line("a", Decimal(1), Colour.BLUE)])]
+    assert codec.decode(stored(codec, value)) == value
+
+
+@pytest.mark.timeout(20)
+def test_a_class_whose_fields_hold_its_own_kind_is_allowed_and_kept() -> None:
+    codec = Codec()
+    codec.allow(Tree)
+    codec.allow(Chain)
+    value = [Tree(value=1, children=[Tree(value=2)]), Chain(1, Chain(2))]
     assert codec.decode(stored(codec, value)) == value
 
 
