@@ -54,7 +54,11 @@ def main(argv: Any = None) -> int:
         sys.stderr.write(
             f"Running {len(chosen)} conversations, bare and wrapped, in processes of their own …\n"
         )
-    report = tell(folder, chosen)
+    try:
+        report = tell(folder, chosen)
+    except RuntimeError as broken:  # a process of the demo did not do its part: its own words say why
+        sys.stderr.write(f"{broken}\nThe logs are in {folder}.\n")
+        return 1
     if said.json:
         sys.stdout.write(json.dumps(report.data(), indent=2, default=str) + "\n")
     else:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 
 import pytest
-from support.fresh import fresh
 
 from ax_core import AX, current
+from support.fresh import fresh
 
 tenant: ContextVar[str] = ContextVar("tenant")
 TOOLS = ("plain", "limited", "soon", "soon_limited")

@@ -7,11 +7,11 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from support.aside import Aside
-from support.fresh import fresh
 
 from ax_core import AX, ToolFailed, current
 from ax_core.dispatch.private import private_loops
+from support.aside import Aside
+from support.fresh import fresh
 
 TOOLS = ("plain", "limited", "soon", "soon_limited")
 
@@ -170,4 +170,6 @@ def count_threads() -> int:
     """Threads of this process as the kernel knows them, for not all of them are known to ``threading``."""
     import os
 
-    return len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else threading.active_count()
+    return (
+        len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else threading.active_count()
+    )

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
+
+from ax_core import AX, OutcomeUnknown, faults
+from ax_core.dispatch import hands
 from support.fresh import beat, fresh
 from support.ledger import until
 from support.skew import Skew
-
-from ax_core import AX, OutcomeUnknown
 
 LEASE = 30.0
 
@@ -28,8 +29,24 @@ def ax(clock: Skew) -> Iterator[AX]:
         yield ax
 
 
-def ctrl_c() -> None:
-    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+def ctrl_c_soon() -> None:
+    """Once the main thread has lain down to wait; of that, nobody is told."""
+    main = threading.main_thread().ident or 0
+    threading.Timer(0.1, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
+
+
+def interrupted_at(point: str, call: Callable[[], object]) -> None:
+    """Ctrl-C arrives at a fault point."""
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    faults.arm(point, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            call()
+    finally:
+        faults.disarm()
 
 
 def state(ax: AX, request: str) -> tuple[str, str | None]:
@@ -94,7 +111,7 @@ def test_ctrl_c_during_an_async_tool_cancels_it_and_is_on_record(ax: AX, effect:
     seen: list[str] = []
 
     async def patient() -> None:
-        ctrl_c()
+        ctrl_c_soon()
         try:
             await asyncio.sleep(60)
         except asyncio.CancelledError:
@@ -114,7 +131,7 @@ def test_ctrl_c_during_a_limited_sync_tool_lets_it_end_and_record_its_end(ax: AX
     go = threading.Event()
 
     def patient() -> str:
-        ctrl_c()
+        ctrl_c_soon()
         assert go.wait(20)
         return "done"
 
@@ -128,21 +145,11 @@ def test_ctrl_c_during_a_limited_sync_tool_lets_it_end_and_record_its_end(ax: AX
 
 def test_ctrl_c_between_the_claim_and_the_body_gives_the_claim_back(ax: AX, clock: Skew) -> None:
     """Nothing happened, and the record says so: the call runs when it is made again, even an UNSAFE one."""
-    from ax_core import faults
-
     entered: list[int] = []
     ax.register(lambda: entered.append(1), name="act", policy={"effect": "unsafe"})
 
-    def interrupt() -> None:
-        raise KeyboardInterrupt
-
     for point in ("admit.before_commit", "admit.after_commit"):
-        faults.arm(point, interrupt)
-        try:
-            with pytest.raises(KeyboardInterrupt):
-                ax.call("act", request_id=point)
-        finally:
-            faults.disarm()
+        interrupted_at(point, lambda point=point: ax.call("act", request_id=point))
         assert until(lambda point=point: state(ax, point) == ("QUEUED", "interrupted")), state(ax, point)
         assert entered == []
         ax.call("act", request_id=point)
@@ -152,19 +159,9 @@ def test_ctrl_c_between_the_claim_and_the_body_gives_the_claim_back(ax: AX, cloc
 
 def test_ctrl_c_while_the_end_is_being_recorded_loses_no_end(ax: AX) -> None:
     """The caller goes; what the tool returned is stored all the same."""
-    from ax_core import faults
-
-    def interrupt() -> None:
-        raise KeyboardInterrupt
-
     ax.register(lambda: 42, name="act", policy={"effect": "unsafe"})
     for point in ("record.before_commit", "record.after_commit"):
-        faults.arm(point, interrupt)
-        try:
-            with pytest.raises(KeyboardInterrupt):
-                ax.call("act", request_id=point)
-        finally:
-            faults.disarm()
+        interrupted_at(point, lambda point=point: ax.call("act", request_id=point))
         assert until(lambda point=point: state(ax, point)[0] == "SUCCESS"), state(ax, point)
         assert ax.call("act", request_id=point) == 42
 
@@ -180,16 +177,16 @@ def test_a_caller_that_leaves_while_it_waits_changes_nothing(ax: AX, clock: Skew
     ax.register(patient, name="patient", policy={"effect": "unsafe"})
     handle = ax.submit("patient", request_id="r")
     assert inside.wait(20)
-    threading.Timer(0.05, ctrl_c).start()
+    ctrl_c_soon()
     with pytest.raises(KeyboardInterrupt):
         ax.wait_for_result(handle, timeout=20)
     go.set()
     assert ax.wait_for_result(handle, timeout=20) == "done"
 
 
-def test_a_claim_that_nobody_could_give_back_is_classified_when_its_lease_is_over(ax: AX, clock: Skew) -> None:
-    from ax_core.dispatch import hands
-
+def test_a_claim_that_nobody_could_give_back_is_classified_when_its_lease_is_over(
+    ax: AX, clock: Skew
+) -> None:
     ax.register(lambda: None, name="act", policy={"effect": "unsafe"})
 
     def gone(*_: object) -> None:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.aside import Aside
-from support.fresh import fresh
 
 from ax_core import AX, PolicyError, current
 from ax_core.dispatch.private import private_loops
+from support.aside import Aside
+from support.fresh import fresh
 
 KINDS = ("plain", "limited", "soon", "soon_blocking")
 PATIENCE = 30.0
@@ -64,7 +64,9 @@ def test_three_levels_of_any_mixture_come_through(ax: AX, line: tuple[str, ...])
 @pytest.mark.parametrize("depth", range(1, 7))
 def test_four_at_once_come_through_at_every_depth(ax: AX, depth: int) -> None:
     """No pool is bounded that a nested call could be waiting for."""
-    lines = [[*itertools.islice(itertools.cycle(kind), depth)] for kind in itertools.permutations(KINDS, 2)][:4]
+    lines = [[*itertools.islice(itertools.cycle(kind), depth)] for kind in itertools.permutations(KINDS, 2)][
+        :4
+    ]
     calls = [Aside(lambda line=line: ax.call(line[0], {"line": line[1:]})) for line in lines]
     assert [len(call.result(PATIENCE)) for call in calls] == [depth] * 4
 

@@ -7,11 +7,10 @@ import itertools
 import sys
 from pathlib import Path
 
-from support.aside import Aside
-from support.ledger import Ledger
-
 from ax_core.clock import SystemClock
 from ax_core.dispatch.waiters import Waiters
+from support.aside import Aside
+from support.ledger import Ledger
 
 WATCHDOG = 60.0
 THREADS, LOOPS, COROUTINES, EACH, ALONE = 6, 2, 8, 300, 300
@@ -50,6 +49,7 @@ def test_no_wake_up_is_lost_among_threads_and_coroutines(tmp_path: Path) -> None
 
 def test_a_wake_up_that_comes_before_a_coroutine_waits_is_not_lost() -> None:
     """The row was read, then it moved, and only then the coroutine lay down to wait."""
+
     async def go() -> float:
         loop = asyncio.get_running_loop()
         waiters = Waiters(SystemClock())

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from support.aside import Aside
 from support.interrupts import Interrupter, everywhere
 from support.ledger import Ledger, putting, until
@@ -35,7 +36,9 @@ def put_later(ledger: Ledger, *numbers: int, after: int) -> Aside:
         others: list[Aside] = []
         for count, n in enumerate(numbers, after):
             ledger.stands(count)
-            put: Callable[[], int] = (lambda n=n: asyncio.run(loop(n))) if n % 2 else (lambda n=n: ledger.put(n))
+            put: Callable[[], int] = (
+                (lambda n=n: asyncio.run(loop(n))) if n % 2 else (lambda n=n: ledger.put(n))
+            )
             others.append(Aside(put))
         ledger.stands(after + len(numbers))
         return others
@@ -135,7 +138,9 @@ def exclusive_at_once(ledger: Ledger, i: Interrupter) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    "scenario", [alone, leading, passing_on, waiting, on_a_loop, exclusive, exclusive_at_once], ids=lambda s: s.__name__
+    "scenario",
+    [alone, leading, passing_on, waiting, on_a_loop, exclusive, exclusive_at_once],
+    ids=lambda s: s.__name__,
 )
 def test_ctrl_c_loses_nothing_and_wedges_nobody(scenario: Scenario, tmp_path: Path) -> None:
     """Interrupted at every place in turn: all that stood in line is stored once, everybody has an answer."""

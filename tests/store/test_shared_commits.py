@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.aside import Aside
-from support.ledger import Ledger, putting, until
 
 from ax_core import StoreError
 from ax_core.store.tx import Tx
+from support.aside import Aside
+from support.ledger import Ledger, putting, until
 
 
 @pytest.fixture

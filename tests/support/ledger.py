@@ -11,12 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from support.aside import Aside
-
 from ax_core.store.commits import Commits
 from ax_core.store.dialects import Dialect
 from ax_core.store.tx import Op, Tx
 from ax_core.threads import Threads
+from support.aside import Aside
 
 PATIENCE = 20.0
 

@@ -89,6 +89,8 @@ def _doubt(kept: Kept, acts: Sequence[Row], rows: int, ordered: bool) -> Iterato
     if task.reason == "outcome_unknown" and kept.attempts[-1] not in doubtful and kept.attempts[-1].outcome == "lost":
         yield "in doubt, though it never reached its mark"
     for attempt in doubtful:
+        if attempt.late_outcome == "lost" and all(entry["attempt"] != attempt.number for entry in acts):
+            continue  # it came back to say that it had never entered the body
         if attempt.number != kept.attempts[-1].number:
             yield f"attempt {attempt.number} was lost in doubt, and another followed"
         elif task.state == "SUCCESS" and attempt.late_outcome != "returned" and task.reason != "resolved":

@@ -40,7 +40,7 @@ def test_what_may_be_repeated_is_taken_over_and_the_zombie_is_told_the_result_on
     stage.world.open("door")
     (taken_over,) = stage.run(each, settings=LEASE)
     told, alerts = come_back(stage, zombie)
-    assert told["said"] == taken_over["said"] == "value"
+    assert told["said"] == taken_over["said"] == "value", (told, taken_over)
     assert told["value"] == taken_over["value"]
     assert alerts == ["late"]
     kept = stage.record()["r-1"]
@@ -113,7 +113,7 @@ def test_a_transaction_that_lost_its_fence_commits_nothing(stage: Stage, form: s
     stage.world.note("stopped", pid=zombie.pid)
     (taken_over,) = stage.run(each, settings=LEASE)
     told, _ = come_back(stage, zombie)
-    assert told["said"] == taken_over["said"] == "value"
+    assert told["said"] == taken_over["said"] == "value", (told, taken_over)
     kept = stage.record()["r-1"]
     assert [attempt.outcome for attempt in kept.attempts] == ["lost", "returned"]
     assert kept.attempts[0].late_outcome != "returned"  # it was rolled back, or never entered

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_type_hints, overload
 
 from ..clock import Clock
 from ..dispatch import (
@@ -18,6 +18,7 @@ from ..dispatch import (
     bound,
     calling,
     carry_out,
+    current,
     current_override,
     current_task,
     following,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from ..codec import TypeCodec
+    from ..registry.signature import Binder
 
     from .serve import Serving
 
@@ -124,7 +126,7 @@ class AX(Verbs):
         if made.effect is Effect.TRANSACTIONAL and is_async:
             raise PolicyError(f"tool {title!r}: a TRANSACTIONAL tool must be a plain function, not async")
         try:
-            binder = bind(fn) if schema is None else dict
+            binder = _with_context(bind(fn)) if schema is None else dict
             tool: Tool[P, R] = Tool(
                 name=title,
                 description=description if description is not None else description_of(fn),
@@ -139,6 +141,7 @@ class AX(Verbs):
             _ = tool.gate  # an invalid schema is told now, not at the first call
         except (SignatureError, ValueError) as error:
             raise PolicyError(f"tool {title!r}: {error}") from error
+        self._core.codec.allow_annotation(_returns(fn))
         return self.add(tool)
 
     def add(self, tool: Tool[P, R]) -> Tool[P, R]:
@@ -459,6 +462,22 @@ def _at(url: str | None, ns: str, settings: Settings) -> AX:
     made = AX(url)
     made._core.settings = settings
     return made if ns == made.namespace else made.for_namespace(ns)
+
+
+def _returns(fn: Callable[..., Any]) -> Any:
+    """What a function says it returns; None where it does not, or its names cannot be found."""
+    try:
+        return get_type_hints(fn).get("return")
+    except (NameError, TypeError):
+        return None
+
+
+def _with_context(binder: Binder) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """The binder, and the task's context for a function that asks for it by a parameter."""
+    name = binder.context
+    if name is None:
+        return binder
+    return lambda args: {**binder(args), name: current()}
 
 
 def _outside_transaction(call: Call) -> Call:

@@ -59,11 +59,14 @@ def on_private_loop(step: Enter, wiring: Wiring) -> Ended:
         finally:
             slot.wake()
 
+    def give_back() -> None:
+        wiring.db.write(step.record(Lost(entered=False)), "record")
+
     def cut_off() -> None:
         if begun:
             begun[0].cancel()
         else:
-            wiring.threads.spawn(lambda: wiring.db.write(step.record(Lost(entered=False)), "record"))
+            wiring.threads.spawn(give_back)
 
     try:
         loop.call_soon_threadsafe(lambda: begun.append(loop.create_task(work(), context=context)))

@@ -254,4 +254,3 @@ def _resolve(items: list[Item]) -> None:
                 future.exception()  # a caller that went away must not make the loop complain
             else:
                 future.set_result(item.result)
-

@@ -39,6 +39,7 @@ def durations(tx: Tx, ns: str, limit: int) -> dict[str, list[int]]:
 
 
 _DURATIONS = (
-    "SELECT tool, ended_at - started_at FROM (SELECT id, tool, state, started_at, ended_at FROM ax_task WHERE ns = :ns "
-    "ORDER BY id DESC LIMIT :limit) AS newest WHERE state = 'SUCCESS' AND started_at IS NOT NULL AND ended_at IS NOT NULL"
+    "SELECT tool, ended_at - started_at FROM ("
+    "SELECT id, tool, state, started_at, ended_at FROM ax_task WHERE ns = :ns ORDER BY id DESC LIMIT :limit"
+    ") AS newest WHERE state = 'SUCCESS' AND started_at IS NOT NULL AND ended_at IS NOT NULL"
 )
