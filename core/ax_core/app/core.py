@@ -35,7 +35,9 @@ _abandoned: list[Any] = []
 class Core:
     """The parts, and their life."""
 
-    def __init__(self, url: str | None, engine: Engine | None, settings: Settings, clock: Clock | None) -> None:
+    def __init__(
+        self, url: str | None, engine: Engine | None, settings: Settings, clock: Clock | None
+    ) -> None:
         self.url, self.engine, self.settings = url, engine, settings
         self.clock: Clock = clock or SystemClock()
         self.threads = Threads()
@@ -108,7 +110,11 @@ class Core:
         if self._pid != 0:
             self._forked()
         db = self.opens(
-            self.url or default_url(), clock=self.clock, threads=self.threads, engine=self.engine, announce=announce
+            self.url or default_url(),
+            clock=self.clock,
+            threads=self.threads,
+            engine=self.engine,
+            announce=announce,
         )
         db.open()
         self._db = db
@@ -130,7 +136,9 @@ class Core:
 
     def _forked(self) -> None:
         if self._db is not None and self._db.path is None:
-            raise StoreError("a store in memory does not survive a fork: give AX a file, or make a new AX in the child")
+            raise StoreError(
+                "a store in memory does not survive a fork: give AX a file, or make a new AX in the child"
+            )
         _abandoned.append((self._db, self._watch))
         self._db = self._watch = None
         self._pid = 0
@@ -199,7 +207,9 @@ class Core:
             self._db.close()
         self.closed = True
 
-    def swap(self, url: str | None, clock: Clock, opens: Callable[..., Database] = Database) -> Callable[[], None]:
+    def swap(
+        self, url: str | None, clock: Clock, opens: Callable[..., Database] = Database
+    ) -> Callable[[], None]:
         """For tests: another store and clock in place, and no watch but the test's own.
 
         Returns what puts the old ones back.
@@ -228,7 +238,19 @@ class Core:
 
 
 _SWAPPED = (
-    *("url", "engine", "clock", "opens", "watching", "closed", "sessions", "waiters", "live", "owner", "tell"),
+    *(
+        "url",
+        "engine",
+        "clock",
+        "opens",
+        "watching",
+        "closed",
+        "sessions",
+        "waiters",
+        "live",
+        "owner",
+        "tell",
+    ),
     *("_wirings", "_pid", "_watch", "_db", "_unpublished"),
 )
 

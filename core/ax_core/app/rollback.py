@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .core import Core
 
 UNDO = Policy(effect=Effect.KEYED, retries=3, timeout=30.0)
-"""How a plain ``compensate`` function is run: with a key of its own, repeated where it failed. Give a Tool to say else."""
+"""How a plain ``compensate`` function is run: with its own key, repeated where it failed. A Tool says otherwise."""
 
 WAIT_FOR_OPEN = 60.0
 
@@ -56,7 +56,9 @@ def undo_tool(core: Core, ns: str, tool: Tool[..., Any]) -> Tool[..., Any] | Non
 def rolling_back(core: Core, wiring: Wiring, run_id: str, by: str) -> Generator[Step, Any, Verdict]:
     """The choreography of a rollback; carried out by the same hands as a call."""
     clock = wiring.clock
-    yield Write(lambda tx: begin_rollback(tx, wiring.ns, run_id, by, clock.now(), wiring.tell), "control", True)
+    yield Write(
+        lambda tx: begin_rollback(tx, wiring.ns, run_id, by, clock.now(), wiring.tell), "control", True
+    )
     give_up = clock.monotonic() + WAIT_FOR_OPEN
     undone = 0
     while True:
@@ -64,22 +66,30 @@ def rolling_back(core: Core, wiring: Wiring, run_id: str, by: str) -> Generator[
         if ahead.open:
             left = give_up - clock.monotonic()
             if left <= 0:
-                return _verdict(False, run_id, f"waits for {len(ahead.open)} tasks that still run; call it again")
+                return _verdict(
+                    False, run_id, f"waits for {len(ahead.open)} tasks that still run; call it again"
+                )
             with wiring.waiters.of(ahead.open[0].id) as waiter:
                 yield Rest(waiter, left)
             continue
         if ahead.doubtful:
             names = ", ".join(f"{row.tool} {row.id}" for row in ahead.doubtful[:5])
-            return _verdict(False, run_id, f"{undone} undone; stopped for a verdict on {names}: resolve, then roll back again")
+            return _verdict(
+                False,
+                run_id,
+                f"{undone} undone; stopped for a verdict on {names}: resolve, then roll back again",
+            )
         if not ahead.undo:
             failed = bool(ahead.failed)
-            yield Write(lambda tx: end_rollback(tx, run_id, clock.now(), failed), "control", True)
+            yield Write(partial(_end, run_id, clock.now(), failed), "control", True)
             return _verdict(not failed, run_id, _summary(undone, ahead))
         target = ahead.undo[0]
         tool = core.registry.find(target.tool + SUFFIX)
         if tool is None:
             return _verdict(
-                False, run_id, f"closed to claims; {len(ahead.undo)} to undo by ax.serve() where {target.tool} is registered"
+                False,
+                run_id,
+                f"closed to claims; {len(ahead.undo)} to undo by ax.serve() where {target.tool} is registered",
             )
         call = Call(
             tool,
@@ -97,6 +107,10 @@ def rolling_back(core: Core, wiring: Wiring, run_id: str, by: str) -> Generator[
             pass  # it is on record as failed or in doubt; the plan is made anew with that
 
 
+def _end(run_id: str, now: int, failed: bool, tx: Tx) -> None:
+    end_rollback(tx, run_id, now, failed)
+
+
 def _plan(wiring: Wiring, run_id: str, tx: Tx) -> Plan:
     # By what was published, not by what is registered here: an operator's process has no tools.
     known = {row.name for row in tools.every(tx, wiring.ns)}
@@ -108,7 +122,9 @@ def _summary(undone: int, ahead: Plan) -> str:
     if ahead.failed:
         parts.append(f"{len(ahead.failed)} could not be undone and need a person")
     if ahead.kept:
-        parts.append(f"{len(ahead.kept)} have no compensation and stay ({', '.join(sorted({r.tool for r in ahead.kept}))})")
+        parts.append(
+            f"{len(ahead.kept)} have no compensation and stay ({', '.join(sorted({r.tool for r in ahead.kept}))})"
+        )
     return "; ".join(parts)
 
 

@@ -147,7 +147,14 @@ class RunBlock:
     def _supersede_op(self, busy: SessionBusy, wiring: Wiring) -> Op[Any]:
         run_id = busy.run_id or ""
         return lambda tx: cancel_run(
-            tx, self._ns, run_id, wiring.owner, wiring.clock.now(), wiring.tell, Reason.SUPERSEDED, let_go=True
+            tx,
+            self._ns,
+            run_id,
+            wiring.owner,
+            wiring.clock.now(),
+            wiring.tell,
+            Reason.SUPERSEDED,
+            let_go=True,
         )
 
     def _entered(self, entered: RunRow | AXError) -> RunScope:
@@ -171,5 +178,3 @@ class RunBlock:
         return wiring, lambda tx: leave(
             tx, scope.id, scope.token, wiring.clock.now(), failed=failed, interrupted=interrupted
         )
-
-

@@ -76,7 +76,9 @@ class Serving:
         if wiring.clock.monotonic() < self._next_rollbacks:
             return 0
         self._next_rollbacks = wiring.clock.monotonic() + ROLLBACKS_EVERY
-        waiting = [r for r in wiring.db.read(lambda tx: runs.rolling_back(tx, self._ns)) if r not in self._taken]
+        waiting = [
+            r for r in wiring.db.read(lambda tx: runs.rolling_back(tx, self._ns)) if r not in self._taken
+        ]
         for run_id in waiting:
             self._taken.add(run_id)
             self._core.threads.spawn(lambda run_id=run_id: self._finish(run_id, wiring))  # type: ignore[misc]
@@ -130,4 +132,6 @@ def run_approved(core: Core, ns: str, task_id: str, verdict: Verdict) -> Verdict
             pass
 
     core.threads.spawn(work)
-    return dataclasses.replace(verdict, message=f"{verdict.message.partition(';')[0]}; it runs now, in this process")
+    return dataclasses.replace(
+        verdict, message=f"{verdict.message.partition(';')[0]}; it runs now, in this process"
+    )

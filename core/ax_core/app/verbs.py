@@ -12,7 +12,6 @@ from ..errors import UnknownTask
 from ..model import AuditEntry, Page, Run, Task, TaskRow, Tree, Verdict
 from ..states import State
 from ..store import Op, Tx, approvals, attempts, audit, bindings, queries, runs, tasks, tools
-
 from .edited import edited
 from .lookup import Lookup
 from .rollback import rolling_back
@@ -79,7 +78,9 @@ class Verbs(Lookup):
         Raises:
             ValueError: no such state, or a limit that is not 1 to 1000.
         """
-        return self._core.wiring(self._ns).db.read(self._page(state, reason, session, tool, since, limit, after))
+        return self._core.wiring(self._ns).db.read(
+            self._page(state, reason, session, tool, since, limit, after)
+        )
 
     async def atasks(
         self,
@@ -116,7 +117,9 @@ class Verbs(Lookup):
         """What waits for a person: unknown effects first, then approvals, then other quarantine and dead letters."""
 
         def op(tx: Tx) -> list[Task]:
-            unknown = queries.newest(tx, self._ns, states=("QUARANTINE",), reason="outcome_unknown", limit=limit)
+            unknown = queries.newest(
+                tx, self._ns, states=("QUARANTINE",), reason="outcome_unknown", limit=limit
+            )
             found = {row.id: row for row in [*unknown, *queries.doubtful(tx, self._ns, limit)]}
             for state, reason in (
                 ("CONFIRMING", None),
@@ -267,7 +270,9 @@ class Verbs(Lookup):
             self._core.codec,
             redact=self._redact(tx, row.tool),
             attempts=attempts.of_task(tx, row.id),
-            asked=approvals.latest(tx, row.id) if row.approved or row.state in ("CONFIRMING", "CANCELLED") else None,
+            asked=approvals.latest(tx, row.id)
+            if row.approved or row.state in ("CONFIRMING", "CANCELLED")
+            else None,
         )
 
     def _redact(self, tx: Tx, name: str) -> tuple[str, ...]:

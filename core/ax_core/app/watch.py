@@ -1,4 +1,4 @@
-"""The watch: a daemon thread that renews, warns, passes cancels on and classifies what the dead left. It runs no tool."""
+"""The watch: a daemon thread that renews, warns, passes cancels on, and classifies what the dead left; runs no tool."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from ..decide import Happened, TimedOut, Unknown
 from ..dispatch.context import Context
 from ..dispatch.live import OpenAttempt
 from ..dispatch.scope import current_task
-from ..scheduler import anything_due, anything_lost, asked_to_stop, expire_due, renew, renew_sessions, sweep, to_reconcile
+from ..scheduler import (
+    anything_due,
+    anything_lost,
+    asked_to_stop,
+    expire_due,
+    renew,
+    renew_sessions,
+    sweep,
+    to_reconcile,
+)
 from ..store import Tx, tasks, transitions
 
 if TYPE_CHECKING:
@@ -87,7 +96,9 @@ class Watch:
         """Ask the tools of this process about their outcomes in doubt."""
         core = self._core
         for wiring in list(self._wirings.values()):
-            settle = {t.name: micros(t.policy.settle) for t in core.registry if t.policy.reconcile is not None}
+            settle = {
+                t.name: micros(t.policy.settle) for t in core.registry if t.policy.reconcile is not None
+            }
             if not settle:
                 continue
             for row in self._db.read(to_reconcile(wiring.ns, settle, self._clock.now())):
@@ -105,7 +116,9 @@ class Watch:
                     continue
                 result = core.codec.encode(verdict.result).text if isinstance(verdict, Happened) else None
 
-                def op(tx: Tx, task_id: str = row.id, said: object = verdict, text: str | None = result) -> None:
+                def op(
+                    tx: Tx, task_id: str = row.id, said: object = verdict, text: str | None = result
+                ) -> None:
                     fresh = tasks.get(tx, task_id)
                     if fresh is not None and fresh.reason == "outcome_unknown":
                         reconciled(tx, fresh, said, text, self._clock.now(), self._tell)  # type: ignore[arg-type]
@@ -124,12 +137,12 @@ class Watch:
 
     def _warn(self, attempt: OpenAttempt, now: float) -> None:
         core = self._core
-        if attempt.expire is not None and not attempt.given_up and attempt.context.deadline is not None:
+        deadline = attempt.context.deadline
+        if attempt.expire is not None and not attempt.given_up and deadline is not None and now > deadline + 1.0:
             # Its event loop is blocked, so its own timeout cannot fire: put the truth on record from here.
-            if now > attempt.context.deadline + 1.0:
-                attempt.given_up = True
-                self._db.write(attempt.expire(TimedOut(closed=False)), "record")
-                return
+            attempt.given_up = True
+            self._db.write(attempt.expire(TimedOut(closed=False)), "record")
+            return
         if attempt.warned or now - attempt.since < core.settings.overdue:
             return
         attempt.warned = True

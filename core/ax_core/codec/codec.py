@@ -98,6 +98,7 @@ class Codec:
         try:
             return read(text, self._types)
         except Unreadable as unreadable:
+            unreadable.text = text
             return unreadable
 
     def _placeholder(self, value: Any, note: str) -> Encoded:

@@ -35,8 +35,12 @@ class Opaque:
 
 
 class Unreadable(ValueError):
-    """Stored text that is corrupt, from a newer version, or names a type that is not registered here."""
+    """Stored text that is corrupt, from a newer version, or names a type that is not registered here.
+
+    `text` is that text where `Codec.readable` met it: for people to look at.
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.text = ""

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 from ..decide import Lost, Outcome, Raised, Returned, TimedOut
 from ..policy import Effect
 from ..states import State
-from ..states import State
 from ..store import Tx
 from ..store.database import Held
 from .record import Written
