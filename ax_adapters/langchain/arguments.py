@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from langchain_core.tools import ToolException
 from pydantic import ValidationError
 from pydantic.v1 import ValidationError as ValidationErrorV1
 
@@ -43,7 +44,11 @@ def unknown_arguments(binding: Binding, pending: Pending) -> Invalid | None:
 
 def refused_by_framework(pending: Pending, error: Exception) -> Invalid | None:
     """What the framework found wrong with the arguments; None: the exception is about something else."""
-    if pending.entered or not isinstance(error, ValidationError | ValidationErrorV1):
+    if pending.entered:
+        return None
+    if isinstance(error, ToolException):
+        return Invalid((Problem("", "value", str(error)),))
+    if not isinstance(error, ValidationError | ValidationErrorV1):
         return None
     return Invalid(tuple(_problem(item) for item in error.errors()[:MOST]))
 

@@ -11,6 +11,7 @@ from langchain_core.messages import ToolMessage
 from langchain_core.runnables.config import ensure_config
 
 from ax_core import AXError, keys
+from ax_core.schema import Invalid
 
 
 @dataclass(eq=False)
@@ -22,6 +23,7 @@ class Pending:
         entered: ``_run`` was reached, so the framework accepted the arguments.
         note: what the model is to be told besides the result.
         verdict: AX's own answer, if there is one: not the tool's exception.
+        misfit: what the framework found wrong with the arguments.
     """
 
     tool: Any
@@ -31,6 +33,7 @@ class Pending:
     entered: bool = False
     note: str | None = None
     verdict: AXError | None = None
+    misfit: Invalid | None = None
 
     @cached_property
     def shown(self) -> Any:

@@ -53,11 +53,11 @@ def _make(base: type[BaseTool], binding: Binding) -> type[BaseTool]:
         except Exception as error:
             if (told := _told(binding, pending, error)) is not None:
                 return told
-            if (problem := refused_by_framework(pending, error)) is not None:
-                put_on_record(binding, pending, problem)
             raise
         finally:
             current_pending.reset(token)
+            if pending.misfit is not None:
+                put_on_record(binding, pending, pending.misfit)
         return noted(result, pending.note)
 
     @functools.wraps(base.arun)
@@ -73,12 +73,22 @@ def _make(base: type[BaseTool], binding: Binding) -> type[BaseTool]:
         except Exception as error:
             if (told := _told(binding, pending, error)) is not None:
                 return told
-            if (problem := refused_by_framework(pending, error)) is not None:
-                await aput_on_record(binding, pending, problem)
             raise
         finally:
             current_pending.reset(token)
+            if pending.misfit is not None:
+                await aput_on_record(binding, pending, pending.misfit)
         return noted(result, pending.note)
+
+    @functools.wraps(base._to_args_and_kwargs)
+    def _to_args_and_kwargs(self: Any, *args: Any, **kw: Any) -> Any:
+        try:
+            return base._to_args_and_kwargs(self, *args, **kw)
+        except Exception as error:  # the framework may answer it without raising, by handle_validation_error
+            pending = current_pending.get()
+            if pending is not None and pending.tool is self:
+                pending.misfit = refused_by_framework(pending, error)
+            raise
 
     @functools.wraps(base._run)
     def _run(self: Any, *args: Any, **kw: Any) -> Any:
@@ -94,6 +104,7 @@ def _make(base: type[BaseTool], binding: Binding) -> type[BaseTool]:
         MARK: binding,
         "run": run,
         "arun": arun,
+        "_to_args_and_kwargs": _to_args_and_kwargs,
         "_run": _run,
         "__reduce_ex__": _reducer(base, binding),
     }

@@ -44,6 +44,7 @@ class SystemClock:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._last = 0
+        self._noise, self._noise_of = b"", 0
 
     def now(self) -> Micros:
         return time.time_ns() // 1000
@@ -62,7 +63,11 @@ class SystemClock:
             # 60 bits: milliseconds, then 12 bits that count up within one.
             stamp = (time.time_ns() // 1_000_000) << 12
             self._last = stamp = stamp if stamp > self._last else self._last + 1
-        return uuid7(stamp >> 12, stamp & 0xFFF, os.urandom(8))
+            # Drawn in bulk, and never shared with a forked child.
+            if not self._noise or self._noise_of != os.getpid():
+                self._noise, self._noise_of = os.urandom(1024), os.getpid()
+            noise, self._noise = self._noise[:8], self._noise[8:]
+        return uuid7(stamp >> 12, stamp & 0xFFF, noise)
 
 
 def uuid7(millis: int, counter: int, noise: bytes) -> str:

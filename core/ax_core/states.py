@@ -115,7 +115,7 @@ WAY_OUT: dict[State, str] = {
     _S.RUNNING: "by itself: its executor records the end, or the lease expires and it is classified",
     _S.RETRY_WAIT: "by itself: at its due time it is claimed again",
     _S.SUCCESS: "never, except rollback, which makes it COMPENSATED",
-    _S.FAILED: "the same request resubmitted (unless maybe_applied), or operator: requeue",
+    _S.FAILED: "the same request resubmitted, or operator: requeue; resolve where it may have been applied",
     _S.TIMEOUT: "the same request resubmitted, or operator: requeue",
     _S.QUARANTINE: "operator: resolve, requeue or cancel; late evidence settles an outcome_unknown by itself",
     _S.CANCELLED: "operator: requeue",

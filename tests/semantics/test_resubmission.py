@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from ax_core import (
@@ -17,6 +20,7 @@ from ax_core import (
     RequestConflict,
     State,
     StillRunning,
+    Task,
     TaskCancelled,
     TaskDead,
     TaskTimeout,
@@ -31,11 +35,11 @@ from support.probe import Held, Probe
 from support.skew import Skew
 
 
-def again(ax: AX, **more: object) -> object:
+def again(ax: AX, **more: Any) -> Any:
     return outcome(lambda: ax.call("pay", request_id="r", **more))
 
 
-def only(ax: AX) -> object:
+def only(ax: AX) -> Task:
     (task,) = ax.tasks().tasks
     return ax.get(task.id)
 
@@ -51,7 +55,7 @@ def test_a_success_answers_with_the_stored_result_and_is_marked_replayed(ax: AX)
     assert (probe.count, only(ax).replayed, only(ax).replays) == (1, True, 1)
 
 
-def test_the_stored_result_outlives_the_process_and_the_tools_next_version(tmp_path: object) -> None:
+def test_the_stored_result_outlives_the_process_and_the_tools_next_version(tmp_path: Path) -> None:
     path = tmp_path / "ax.db"
     with fresh(path=path) as ax:
         Probe("first").tool(ax)
@@ -376,3 +380,19 @@ def test_a_pause_is_not_waited_for_by_somebody_who_cannot_resume_it(ax: AX) -> N
     ax._core.registry._tools.clear()
     with pytest.raises(StillRunning):
         ax.wait_for_result(only(ax).id, timeout=0)
+
+
+def test_a_new_attempt_is_judged_by_what_its_tool_promises_by_then(tmp_path: Path) -> None:
+    """Declared IDEMPOTENT when it failed, and UNSAFE since: another failure is not tried a third time."""
+    path = tmp_path / "ax.db"
+    with fresh(path=path) as ax:
+        Probe(RuntimeError("down")).tool(ax, effect=Effect.IDEMPOTENT)
+        assert isinstance(again(ax), ToolFailed)
+    with fresh(path=path) as ax:
+        probe = Probe(RuntimeError("reply lost"))
+        probe.tool(ax, effect=Effect.UNSAFE)
+        for _ in range(2):
+            answer = again(ax)
+            assert isinstance(answer, ToolFailed)
+            assert answer.maybe_applied
+        assert (probe.count, only(ax).effect) == (1, "unsafe")

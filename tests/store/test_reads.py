@@ -96,7 +96,9 @@ def test_a_store_that_cannot_be_opened_is_a_store_error() -> None:
 
 def test_text_that_is_none_hides_no_other_row(ledger: Ledger, reads: Reads) -> None:
     ledger.commits.run(lambda tx: tx.run("CREATE TABLE word (w TEXT)"), "control")
-    ledger.commits.run(lambda tx: tx.run("INSERT INTO word VALUES ('good'), (CAST(x'62ff64' AS TEXT))"), "control")
+    ledger.commits.run(
+        lambda tx: tx.run("INSERT INTO word VALUES ('good'), (CAST(x'62ff64' AS TEXT))"), "control"
+    )
     words = reads.run(lambda tx: [row[0] for row in tx.all("SELECT w FROM word")])
     assert words == ["good", "b\N{REPLACEMENT CHARACTER}d"]
     assert reads._idle[0].text_factory is str
@@ -118,7 +120,9 @@ async def test_many_coroutines_read_on_a_few_threads(ledger: Ledger, reads: Read
     assert len(reads._idle) <= HELPERS
 
 
-async def test_a_coroutine_that_left_does_not_keep_the_others_from_reading(ledger: Ledger, reads: Reads) -> None:
+async def test_a_coroutine_that_left_does_not_keep_the_others_from_reading(
+    ledger: Ledger, reads: Reads
+) -> None:
     gates = [threading.Event() for _ in range(HELPERS)]
     slow = [asyncio.ensure_future(reads.arun(lambda tx, gate=gate: gate.wait(20))) for gate in gates]
     late = asyncio.ensure_future(reads.arun(entries))

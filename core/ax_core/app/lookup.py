@@ -37,25 +37,46 @@ class SeenTool:
     seconds: dict[str, float]
 
 
+class Found(str):
+    """The id of a task or a run; ``kind`` says of which."""
+
+    __slots__ = ("kind",)
+
+    kind: str
+
+    def __new__(cls, id: str, kind: str) -> Found:
+        made = super().__new__(cls, id)
+        made.kind = kind
+        return made
+
+
 class Lookup:
     """What people and programs look up before they ask."""
 
     _core: Core
     _ns: str
 
-    def find(self, part: str, *, run: bool = False) -> str:
-        """The one id of a task (or of a ``run``) that starts or ends with ``part``.
+    def find(self, part: str, *, of: str = "task") -> Found:
+        """The one id of a task (or a ``"run"``, or ``"any"``: a task, else a run) that starts or ends with ``part``.
 
         Raises:
             UnknownTask: there is none, or more than one; the message names them.
         """
-        what = "run" if run else "task"
+        kinds = ("task", "run") if of == "any" else (of,)
+        what = " or ".join(kinds)
         part = part.strip().removeprefix("…").removesuffix("…")
         if len(part) < SHORTEST:
             raise UnknownTask(
                 f"{part!r} is too short for the id of a {what}: give at least {SHORTEST} characters"
             )
-        found = self._core.wiring(self._ns).db.read(lambda tx: lookup.ids(tx, self._ns, part, runs=run))
+
+        def op(tx: Tx) -> list[Found]:
+            for kind in kinds:
+                if ids := lookup.ids(tx, self._ns, part, runs=kind == "run"):
+                    return [Found(id, kind) for id in ids]
+            return []
+
+        found = self._core.wiring(self._ns).db.read(op)
         if not found:
             raise UnknownTask(f"no {what} {part} in namespace {self._ns!r}")
         if len(found) > 1:

@@ -163,8 +163,7 @@ class RunBlock:
         self.id, self.session = entered.id, entered.session
         scope = RunScope(entered.id, entered.root_id, entered.ns, entered.session, entered.lock_token or "")
         self._scope = scope
-        if entered.parent_run_id is None:
-            self._core.sessions.add(scope)
+        self._core.sessions.add(scope)
         return scope
 
     def _left(self, kind: type[BaseException] | None) -> tuple[Wiring, Op[Any]] | None:

@@ -19,10 +19,13 @@ class Where:
     """Which record, and how to show it."""
 
     url: Annotated[
-        str | None, Parameter(help="The database, as an SQLAlchemy URL. Default AX_URL, else sqlite:///ax.db.")
+        str | None,
+        Parameter(help="The database, as an SQLAlchemy URL. Default AX_URL, else sqlite:///ax.db."),
     ] = None
     ns: Annotated[str, Parameter(help="The namespace (tenant).")] = "default"
-    as_json: Annotated[bool, Parameter(name="--json", negative=(), help="One JSON document, for programs.")] = False
+    as_json: Annotated[
+        bool, Parameter(name="--json", negative=(), help="One JSON document, for programs.")
+    ] = False
 
     @property
     def again(self) -> str:
@@ -36,7 +39,9 @@ class Where:
 class Who:
     """Who decides."""
 
-    by: Annotated[str | None, Parameter(help="Your name, for the audit. Default the user of this system.")] = None
+    by: Annotated[
+        str | None, Parameter(help="Your name, for the audit. Default the user of this system.")
+    ] = None
 
     @property
     def name(self) -> str:

@@ -29,7 +29,9 @@ def next_steps(task: Task, again: str = "") -> list[str]:
     if task.reason == "outcome_unknown" or task.maybe_applied:
         steps = [do("resolve", " --happened --result JSON"), do("resolve", " --did-not-happen")]
         # An attempt that may still act is not run a second time beside itself.
-        return steps if any(not attempt.closed for attempt in task.history) else [*steps, do("resolve", " --did-not-happen --rerun")]
+        if any(not attempt.closed for attempt in task.history):
+            return steps
+        return [*steps, do("resolve", " --did-not-happen --rerun")]
     match task.state:
         case State.CONFIRMING:
             return [do("confirm"), do("reject", " --reason TEXT")]

@@ -7,6 +7,7 @@ from ..decide import Facts, Lost, decide
 from ..model import TaskRow
 from ..owners import certainly_gone
 from ..policy import Effect
+from ..sessions import settle as settle_run
 from ..states import State
 from ..store import Tx, attempts, tasks, transitions
 from .tell import Tell
@@ -41,7 +42,10 @@ def lost(tx: Tx, row: TaskRow, now: Micros, actor: str, tell: Tell) -> TaskRow |
     decision = decide(facts(row), Lost())
     attempts.keep(tx, row, "lost", now)
     step = transitions.end(row, decision, now, verb="lost", detail={"owner": row.owner})
-    return tasks.move(tx, row, step, now, actor, tell())
+    moved = tasks.move(tx, row, step, now, actor, tell())
+    if moved is not None:
+        settle_run(tx, row.run_id, now)
+    return moved
 
 
 def closed(tx: Tx, row: TaskRow, now: Micros, actor: str) -> TaskRow | None:

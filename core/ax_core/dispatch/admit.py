@@ -81,8 +81,8 @@ def _quarantine(tx: Tx, sub: Submission, line: list[RunRow], wiring: Wiring) -> 
     """The schema gate: what does not fit is recorded for people, and never reaches the tool."""
     assert sub.invalid is not None
     row, now = sub.row, sub.row.created_at
-    if (over := _ended(line)) is not None:
-        refuse(tx, line, now)
+    counted = refuse(tx, line, now)
+    if (over := _ended(line) or counted) is not None:
         return Seat(None, refusal=over)  # nothing more of an ended run is worth a row
     row = row._replace(
         state=State.QUARANTINE.value,
@@ -97,11 +97,10 @@ def _quarantine(tx: Tx, sub: Submission, line: list[RunRow], wiring: Wiring) -> 
         deadline_at=None,
         ended_at=now,
     )
-    refusal = refuse(tx, line, now)
     row = tasks.create(tx, row, "quarantine", wiring.owner, {"reason": Reason.INVALID_ARGS.value})
     note, ended = guarded(tx, row, Effect.UNSAFE, wiring, row.run_id) if sub.in_run else (None, None)
     tx.then(lambda: wiring.tell()(row))
-    return Seat(row, refusal=refusal or ended, note=note)
+    return Seat(row, refusal=ended, note=note)
 
 
 def _to_be_asked(sub: Submission, other: TaskRow) -> bool:

@@ -137,7 +137,7 @@ def prepare(call: Call, wiring: Wiring) -> Submission:
         state=State.RUNNING.value,
         reason=None,
         request_id=call.request_id,
-        idempotency_key=keys.idempotency_key(wiring.ns, tool.name, call.request_id or task_id),
+        idempotency_key=task_id if call.request_id is None else keys.idempotency_key(wiring.ns, tool.name, call.request_id),
         submitted_hash=submitted_hash,
         args_hash=args_hash,
         fingerprint=fingerprint,

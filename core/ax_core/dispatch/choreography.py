@@ -122,6 +122,8 @@ def following(
                 continue
             if State(row.state) in FINAL or (row.state == State.CONFIRMING and not for_people):
                 return conclude(row, wiring, how, note, outcome)
+            if _given_up(row) and not (detached or for_people):
+                raise verdict(row, "Its last attempt ran out of time and has not been seen to end; until then nothing runs.")
             now = wiring.clock.now()
             if runner is not None and _ready(row, now):
                 durable = row.effect != Effect.READ
@@ -139,11 +141,11 @@ def following(
                 waiter = wiring.waiters.of(row.id, not detached)
                 waiter.__enter__()
             else:
-                due = row.due_at is not None and runner is not None
-                if row.due_at is not None:
-                    left = min(left, max(0.001, (row.due_at - now) / 1e6))
+                due = None if _given_up(row) else row.due_at
+                if due is not None:
+                    left = min(left, max(0.001, (due - now) / 1e6))
                 # Only time stands between this caller and its next attempt, so a clock that can may skip it.
-                if not (due and wiring.clock.skip(left)):
+                if due is None or runner is None or not wiring.clock.skip(left):
                     yield Rest(waiter, left)
             # Looked at after the waiter stands, so that no move is missed.
             seat = Seat((yield Look(partial(_get, row.id))), how=how, note=note)
@@ -184,8 +186,13 @@ def _let_go(wiring: Wiring, tool: Tool[..., Any], seat: Seat) -> Op[Any] | None:
 
 def _ready(row: TaskRow, now: int) -> bool:
     if State(row.state) in CLAIMABLE:
-        return row.due_at is None or row.due_at <= now
+        return (row.due_at is None or row.due_at <= now) and not _given_up(row)
     return row.state == State.RUNNING and is_lost(row, now)
+
+
+def _given_up(row: TaskRow) -> bool:
+    """Its retry must wait for the end of an attempt that nobody waits for any more."""
+    return bool(row.attempt_open) and row.state == State.RETRY_WAIT and row.effect != Effect.READ
 
 
 def _get(task_id: str, tx: Tx) -> TaskRow:

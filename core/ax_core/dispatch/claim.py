@@ -42,9 +42,9 @@ def again(tx: Tx, row: TaskRow, sub: Submission, wiring: Wiring, how: str) -> Se
         row = row._replace(replays=row.replays + 1)
         if row.replays == 1:
             row = tasks.move(tx, row, transitions.note("replayed"), now, wiring.owner) or row
-    # A host that comes back with a request it knows is no model that repeats itself; it is given a READ's patience.
-    effect = Effect.READ if how == "replayed" else Effect(row.effect)
-    note, ended = guarded(tx, row, effect, wiring, sub.row.run_id if sub.in_run else None)
+    if not sub.in_run:
+        return Seat(row, how=how)
+    note, ended = guarded(tx, row, Effect(row.effect), wiring, sub.row.run_id, replayed=how == "replayed")
     return Seat(row, how=how, note=note, refusal=ended)
 
 
@@ -110,9 +110,8 @@ def claim_row(
     if row.attempt > 0 and row.origin != ORIGIN and (refused := reserve(tx, line, now)) is not None:
         return Seat(row, how=how, refusal=refused)
     deadline = earliest(None if timeout is None else now + timeout, line)
-    step = transitions.claim(row, wiring.owner, now, wiring.lease, deadline, verb="claim")
-    if row.attempt > 0 and row.attempt_open:
-        step = transitions.claim(row, wiring.owner, now, wiring.lease, deadline, verb="claim_beside")
+    verb = "claim_beside" if row.attempt > 0 and row.attempt_open else "claim"
+    step = transitions.claim(row, wiring.owner, now, wiring.lease, deadline, verb, **_changed(row, tool))
     moved = tasks.move(tx, row, step, now, wiring.owner, wiring.tell())
     if moved is None:
         return Seat(tasks.get(tx, row.id) or row, how=how)
@@ -123,6 +122,17 @@ def earliest(deadline: int | None, line: list[RunRow]) -> int | None:
     """An attempt's deadline, cut to that of the open runs it stands in."""
     outer = [run.deadline_at for run in line if run.state == RunState.OPEN and run.deadline_at is not None]
     return min([*outer, deadline] if deadline is not None else outer, default=None)
+
+
+def _changed(row: TaskRow, tool: Tool[..., Any]) -> dict[str, Any]:
+    """What the tool promises by now: the attempt is run, and its end judged, by that."""
+    promised = {
+        "tool_version": tool.version,
+        "effect": tool.effect.value,
+        "marks_effect": int(tool.policy.marks_effect),
+        "max_attempts": tool.policy.retries + 1,
+    }
+    return {name: value for name, value in promised.items() if getattr(row, name) != value}
 
 
 def _lapsed(tx: Tx, row: TaskRow, why: str, now: int, wiring: Wiring) -> TaskRow:

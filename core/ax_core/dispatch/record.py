@@ -14,7 +14,8 @@ from ..decide import Lost, Outcome, Raised, Returned, Stopped, TimedOut, decide,
 from ..errors import AXError, TaskCancelled, TaskTimeout
 from ..model import TaskRow
 from ..policy import Effect, Policy
-from ..states import Reason, State
+from ..sessions import settle as settle_run
+from ..states import FINAL, Reason, State
 from ..store import Op, Tx, attempts, tasks, transitions
 from .repeat import guarded
 from .wiring import Wiring
@@ -96,6 +97,8 @@ def record(wiring: Wiring, row: TaskRow, policy: Policy, outcome: Outcome, kept:
             return _too_late(tx, wiring, row, outcome, kept, now)
         if moved.origin == ORIGIN and moved.state == State.SUCCESS:
             _undone(tx, moved, now, wiring)
+        if moved.origin == "submit" and in_run and moved.state in FINAL:
+            settle_run(tx, moved.run_id, now)  # the block of its run may have ended before it
         note, ended = guarded(tx, moved, Effect(moved.effect), wiring, row.run_id) if in_run else (None, None)
         return Written(moved, True, note, ended)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import AXError, BudgetExceeded
-from ..limits import repeats
+from ..limits import Repeats, repeats, replays
 from ..model import TaskRow
 from ..policy import Effect
 from ..states import Reason, RunState
@@ -12,17 +12,18 @@ from .wiring import Wiring
 
 
 def guarded(
-    tx: Tx, row: TaskRow, effect: Effect, wiring: Wiring, run_id: str | None
+    tx: Tx, row: TaskRow, effect: Effect, wiring: Wiring, run_id: str, *, replayed: bool = False
 ) -> tuple[str | None, AXError | None]:
     """(what to tell the model, what ends the call): judged on what equal calls of the task's run came to.
 
     Args:
-        run_id: the caller's run, which ends with the call; None: there is none beyond the call.
+        run_id: the caller's run, which ends with the call.
+        replayed: it is the same request once more.
     """
     tool = wiring.registry.find(row.tool)
     if tool is not None and tool.policy.pollable:
         return None, None
-    seen = repeats(tx, row.run_id, row.fingerprint, effect)
+    seen: Repeats | None = replays(row) if replayed else repeats(tx, row.run_id, row.fingerprint, effect)
     if seen is None or not seen.told:
         return None, None
     if not seen.over:
@@ -30,10 +31,9 @@ def guarded(
             f"You have now called {row.tool} {seen.count} times with the same arguments and got the same answer. "
             "Calling it again will not change it: use what you have, or do something else."
         ), None
-    if run_id is not None:
-        _end_run(tx, row._replace(run_id=run_id))
+    _end_run(tx, row._replace(run_id=run_id))
     return None, BudgetExceeded(
-        f"run {run_id or row.run_id} ended: {row.tool} was called {seen.count} times with equal arguments and results",
+        f"run {run_id} ended: {row.tool} was called {seen.count} times with equal arguments and results",
         task_id=row.id,
         for_model=f"Stopped: {row.tool} was called {seen.count} times with the same arguments and the same answer. "
         "Do not call tools again; answer with what you have.",

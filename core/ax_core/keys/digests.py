@@ -15,12 +15,11 @@ def digest(*parts: str | bytes) -> str:
     Text counts as its UTF-8 bytes, compared as they are: case, accents and trailing spaces matter and length
     does not. It never fails on content; a lone surrogate is a byte sequence like any other.
     """
-    made = hashlib.sha256()
+    pieces: list[bytes] = []
     for part in parts:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
-        made.update(len(data).to_bytes(8, "big"))
-        made.update(data)
-    return made.hexdigest()
+        pieces += (len(data).to_bytes(8, "big"), data)
+    return hashlib.sha256(b"".join(pieces)).hexdigest()
 
 
 def args_hash(args: Any) -> str:

@@ -96,7 +96,8 @@ def leave(tx: Tx, run_id: str, token: str, now: Micros, *, failed: bool, interru
     row = runs.get(tx, run_id)
     if row is None:
         return None
-    if row.session and row.parent_run_id is None:
+    parent = runs.get(tx, row.parent_run_id) if row.parent_run_id else None
+    if row.session and (parent is None or parent.session != row.session):
         lock.release(tx, row.ns, row.session, token)
     if RunState(row.state) is not RunState.OPEN or row.lock_token != token:
         return row  # ended by an operator, or entered again by somebody else
@@ -113,15 +114,19 @@ def close(tx: Tx, row: RunRow, now: Micros, *, failed: bool = False) -> RunRow:
     if left and set(left) <= _PEOPLE:
         return runs.move(tx, row, RunState.PAUSED, now, paused_at=now) or row
     if left and not failed:
-        return row  # detached tasks still run; the last of them settles it
+        runs.alter(tx, row.id, lock_token=None)  # detached tasks still run; the last of them settles it
+        return row._replace(lock_token=None)
     return runs.move(tx, row, RunState.FAILED if failed else RunState.DONE, now, digest=_digest(tx, row)) or row
 
 
 def settle(tx: Tx, run_id: str, now: Micros) -> None:
-    """After a person decided: a paused run in which nothing waits any more is done."""
+    """After a task came to rest with nobody in its run: one in which nothing is open any more is done."""
     for row in runs.line(tx, run_id):
         if row.state == RunState.PAUSED and not _unfinished(tx, row.id):
-            runs.move(tx, row, RunState.DONE, now, paused_at=None, digest=_digest(tx, row))
+            # Its clock stands since it was paused: whoever comes back for the answer finds the time it had.
+            runs.move(tx, row, RunState.DONE, now, digest=_digest(tx, row))
+        elif row.state == RunState.OPEN and row.lock_token is None:
+            close(tx, row, now)
 
 
 def _unfinished(tx: Tx, run_id: str) -> dict[str, int]:

@@ -59,12 +59,11 @@ def broken_at(rows: list[AuditRow], head: str) -> int | None:
 
 
 def _hash(head: str, *fields: Any) -> str:
-    # Each field with its length, so that no two different entries have the same text.
-    text = head
-    for field in fields:
-        part = "" if field is None else str(field)
-        text += f"{len(part)}:{part}"
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    # As JSON, so that no two different entries have the same text.
+    return sha256(_encode((head, *fields)).encode()).hexdigest()
+
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 _OF_TASK = f"SELECT {columns(AuditRow)} FROM ax_audit WHERE task_id = :task_id ORDER BY seq"

@@ -21,6 +21,9 @@ from .tx import Op, Tx
 T = TypeVar("T")
 BATCH = 64
 CHECKPOINT_EVERY = 400
+"""Operations after which the log is written back into the file, by a thread of its own."""
+LOG_PAGES = 2000
+"""A log this long is begun anew, for which writers must wait a moment: beside them it would never be written back whole."""
 
 # How far the batch in hand has come: what to do with it if its leader was interrupted (Ctrl-C) on the way.
 _WORKING, _COMMITTING, _ANSWERING = range(3)
@@ -206,6 +209,8 @@ class Commits:
     def _connection(self) -> Any:
         if self._raw is None:
             self._raw, self._full = self._connect(), None
+            if self._dialect.log_size(self._url) > 4096 * LOG_PAGES:  # left by processes that were killed
+                self._since_checkpoint = CHECKPOINT_EVERY
         return self._raw
 
     def _discard(self) -> None:
@@ -236,13 +241,24 @@ class Commits:
         try:
             raw = self._connect()
             try:
-                raw.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+                log = raw.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()[0][1]
+                if log >= LOG_PAGES:
+                    self._begin_log_anew(raw)
             finally:
                 raw.close()
         except Exception:  # the next one will do
             pass
         finally:
             self._checkpointing = False
+
+    def _begin_log_anew(self, raw: Any) -> None:
+        # Who reads an old snapshot keeps the log as it is; that is not worth the writers' wait.
+        raw.execute("PRAGMA busy_timeout=20").fetchall()
+        held = self.exclusive()
+        try:
+            raw.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
+        finally:
+            held.release()
 
 
 def _resolve(items: list[Item]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import _thread
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 T = TypeVar("T")
+ABORT_SECONDS = 0.05
+"""How long a statement of an aborted transaction may still take before it is interrupted."""
 _numbers = itertools.count(1)
 
 
@@ -50,7 +53,7 @@ class Database:
         if self.path is None and engine is not None:
             raise PolicyError("an in-memory engine cannot be shared: use AX('sqlite://') or an engine on a file")
         self.where = self.path or "in memory"
-        self._engine, self._announce = engine, announce
+        self._engine, self._announce, self.threads = engine, announce, threads
         self._anchor: Any = None  # keeps a database in memory alive
         self._memory = f"file:/ax-{next(_numbers)}?vfs=memdb"
         self.commits = Commits(self._connect, self.dialect, threads, self.where)
@@ -138,7 +141,8 @@ class Held:
     def __init__(self, home: Database) -> None:
         from sqlalchemy import event
 
-        self._exclusive = home.commits.exclusive()
+        self._exclusive, self._spawn = home.commits.exclusive(), home.threads.spawn
+        self._closing = _thread.allocate_lock()
         try:
             self.connection: Connection = home.engine.connect()
             raw: Any = self.connection.connection.driver_connection
@@ -166,21 +170,44 @@ class Held:
         try:
             if self._raw.in_transaction:
                 self._raw.execute("ROLLBACK")
-        except Exception:  # aborted by another thread: closing rolled back
+        except Exception:  # aborted by another thread at this moment, or closed
             pass
         self._close()
 
     def abort(self) -> None:
-        """From another thread: roll back under a body that does not end, and let others write."""
-        self._raw.interrupt()
-        self._raw.close()
-        self._exclusive.release()
+        """From another thread: roll back under a body that does not end, and let others write. Never blocks."""
+        over = _thread.allocate_lock()
+        over.acquire()
+
+        def end() -> None:
+            with self._closing:
+                try:
+                    # Not closed: that is its own thread's to do, for it may be inside the driver. From here on it
+                    # can write nothing, neither in this transaction nor on its own account after it.
+                    self._raw.execute("PRAGMA query_only=1")
+                    self._raw.execute("ROLLBACK")
+                except Exception:  # it had just ended by itself
+                    pass
+            over.release()
+
+        def hurry() -> None:
+            if not over.acquire(timeout=ABORT_SECONDS):
+                try:
+                    self._raw.interrupt()  # a statement is at work: this ends it
+                except Exception:
+                    pass
+                over.acquire(timeout=20 * ABORT_SECONDS)
+            self._exclusive.release()
+
+        self._spawn(end)
+        self._spawn(hurry)
 
     def _close(self) -> None:
         try:
-            self.connection.invalidate()
-            self.connection.close()
-        except Exception:  # its driver connection was closed by abort
+            with self._closing:
+                self.connection.invalidate()
+                self.connection.close()
+        except Exception:  # it was closed before
             pass
         finally:
             self._exclusive.release()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from functools import cache
 from typing import Any
 
@@ -36,19 +37,28 @@ class Dialect:
         raw.isolation_level = None
         for pragma in (
             f"busy_timeout={int(BUSY_SECONDS * 1000)}",
-            "journal_mode=WAL",
             "synchronous=NORMAL",
             # A checkpoint inside a caller's commit costs that caller; a thread does them (commits.py).
             "wal_autocheckpoint=0",
+            # What a long read made of the log is given back to the disk once the log begins anew.
+            "journal_size_limit=8388608",
             "foreign_keys=OFF",
             "temp_store=MEMORY",
             "cache_size=-16000",
         ):
             raw.execute(f"PRAGMA {pragma}").fetchall()
+        _write_ahead(raw)
 
     def durability(self, raw: Any, full: bool) -> None:
         """Make the next commits survive a power cut, or only a crash of the process."""
         raw.execute("PRAGMA synchronous=FULL" if full else "PRAGMA synchronous=NORMAL")
+
+    def log_size(self, path: str) -> int:
+        """The bytes of the write-ahead log of a file."""
+        try:
+            return os.path.getsize(f"{path}-wal")
+        except OSError:
+            return 0
 
     def refused(self, error: BaseException) -> bool:
         """Whether it is the driver that speaks."""
@@ -86,6 +96,19 @@ _ADVICE = (
     ("malformed", "is damaged: restore it from a backup, or run sqlite3's .recover on a copy"),
     ("disk i/o", "had an I/O error: check the disk; the state on record is what was committed before"),
 )
+
+
+def _write_ahead(raw: Any) -> None:
+    """Switch to WAL. SQLite does not wait for others here: of several that open a fresh file, some are refused."""
+    give_up = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            raw.execute("PRAGMA journal_mode=WAL").fetchall()
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() >= give_up:
+                raise
+        time.sleep(0.005)
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..clock import Micros
+from ..clock import SECOND, Micros
 from ..model import TaskRow
 from .tx import Tx, columns
 
@@ -31,7 +31,9 @@ def newest(
             params[column] = value
     if since is not None:
         where.append("created_at >= :since")
-        params["since"] = since
+        # Ids sort by time of creation, to within a minute among processes: older ones need not be looked at.
+        where.append("id > COALESCE((SELECT id FROM ax_task WHERE created_at < :older ORDER BY id DESC LIMIT 1), '')")
+        params |= {"since": since, "older": since - 60 * SECOND}
     if before is not None:
         where.append("id < :before")
         params["before"] = before
@@ -74,7 +76,7 @@ def half_open(tx: Tx) -> list[TaskRow]:
     """Tasks whose last attempt was given up but has not been seen to end."""
     sql = (
         f"SELECT {_COLUMNS} FROM ax_task WHERE state IN ('RETRY_WAIT', 'TIMEOUT', 'QUARANTINE', 'FAILED') "
-        "AND state <> 'SUCCESS' AND attempt_open = 1 ORDER BY id"
+        "AND state <> 'RUNNING' AND attempt_open = 1 ORDER BY id"
     )
     return _rows(tx, sql, {})
 
@@ -100,6 +102,11 @@ def runnable(tx: Tx, ns: str, now: Micros, limit: int) -> list[TaskRow]:
 def repeats(tx: Tx, run_id: str, fingerprint: str) -> list[tuple[str, str, str | None, str | None, int]]:
     """What equal calls of a run came to: (id, state, result, error, replays), newest first, at most 50."""
     return tx.all(_REPEATS, run_id=run_id, fingerprint=fingerprint)
+
+
+def merges(tx: Tx, task_id: str) -> int:
+    """How many calls under other requests a task answered."""
+    return int(tx.one(_MERGES, task_id=task_id)[0])
 
 
 def last_other_write(tx: Tx, run_id: str, fingerprint: str) -> str:
@@ -128,6 +135,7 @@ _REPEATS = (
     "SELECT id, state, result, error, replays FROM ax_task WHERE run_id = :run_id AND fingerprint = :fingerprint "
     "ORDER BY id DESC LIMIT 50"
 )
+_MERGES = "SELECT COUNT(*) FROM ax_audit WHERE task_id = :task_id AND verb IN ('merged', 'in_the_way')"
 _LAST_WRITE = (
     "SELECT MAX(first) FROM (SELECT MIN(id) AS first FROM ax_task WHERE run_id = :run_id AND state = 'SUCCESS' "
     "AND effect <> 'read' AND fingerprint <> :fingerprint GROUP BY fingerprint, result) AS writes"

@@ -114,7 +114,11 @@ def _update(names: tuple[str, ...]) -> str:
 
 _BY_ID = f"SELECT {_COLUMNS} FROM ax_run WHERE id = :run_id"
 _BY_KEY = f"SELECT {_COLUMNS} FROM ax_run WHERE ns = :ns AND run_key = :run_key"
-_CHILDREN = f"SELECT {_COLUMNS} FROM ax_run WHERE parent_run_id = :run_id ORDER BY id"
+# Through the index on the root: there is none on the parent.
+_CHILDREN = (
+    f"SELECT {_COLUMNS} FROM ax_run WHERE root_id = (SELECT root_id FROM ax_run WHERE id = :run_id) "
+    "AND parent_run_id = :run_id ORDER BY id"
+)
 _RESERVE = (
     "UPDATE ax_run SET used_tasks = used_tasks + 1 "
     "WHERE id = :run_id AND state = 'OPEN' AND (max_tasks IS NULL OR used_tasks < max_tasks)"

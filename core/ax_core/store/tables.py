@@ -57,6 +57,8 @@ Index("ux_task_request", task.c.ns, task.c.request_id, unique=True, sqlite_where
 Index("ix_task_run", task.c.run_id, task.c.fingerprint)
 # Newest first by state, without the bulk of the successes: those are found by walking the ids.
 Index("ix_task_state", task.c.state, task.c.ns, task.c.id, sqlite_where=text("state <> 'SUCCESS'"))
+# Attempts that were given up and may still be running; none on the way of a call that ends well.
+Index("ix_task_half_open", task.c.id, sqlite_where=text("attempt_open = 1 AND state <> 'RUNNING'"))
 # What may stand in the way of an equal call.
 Index("ix_task_twin", task.c.twin, sqlite_where=text("twin IS NOT NULL AND state <> 'SUCCESS'"))
 Index("ix_task_session", task.c.ns, task.c.session, task.c.id, sqlite_where=text("session IS NOT NULL"))

@@ -22,8 +22,16 @@ class Transition:
     detail: Mapping[str, Any] | None = None
 
 
-def claim(row: TaskRow, owner: str, now: Micros, lease: Micros, deadline: Micros | None, verb: str = "claim") -> Transition:
-    """A new attempt under a new fence."""
+def claim(
+    row: TaskRow,
+    owner: str,
+    now: Micros,
+    lease: Micros,
+    deadline: Micros | None,
+    verb: str = "claim",
+    **changed: Any,
+) -> Transition:
+    """A new attempt under a new fence; ``changed`` is what its tool promises otherwise than when it was submitted."""
     return Transition(
         verb,
         State.RUNNING,
@@ -42,8 +50,9 @@ def claim(row: TaskRow, owner: str, now: Micros, lease: Micros, deadline: Micros
             "started_at": now,
             "ended_at": None,
             "error": None,
+            **changed,
         },
-        {"attempt": row.attempt + 1, "owner": owner},
+        {"attempt": row.attempt + 1, "owner": owner, **changed},
     )
 
 

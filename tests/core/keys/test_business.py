@@ -20,6 +20,8 @@ def test_only_the_declared_fields_count_in_any_order() -> None:
     one = business_key(("order_id", "amount"), {"order_id": "7", "amount": 10, "note": "a"})
     assert one == business_key(("amount", "order_id"), {"note": "b", "amount": 10, "order_id": "7"})
     assert one == ("amount", "text", "10", "order_id", "text", '"7"')
+    many = dict.fromkeys("abcdefgh", 1)
+    assert business_key(reversed(many), many)[::3] == tuple("abcdefgh")
     assert business_key("order_id", {"order_id": "7"}) == ("order_id", "text", '"7"')
 
 

@@ -47,6 +47,11 @@ class Order(BaseModel):
     at: dt.datetime | None = None
 
 
+class Line(BaseModel):
+    sku: int = Field(alias="skuNo")
+    price: Decimal = Decimal("1.50")
+
+
 class Secret(BaseModel):
     token: SecretStr
 
@@ -147,6 +152,7 @@ def test_a_decimal_is_compared_by_value_and_keeps_every_digit() -> None:
 def test_a_model_counts_by_its_aliases_as_its_json_and_its_sets_are_ordered() -> None:
     order = Order(orderNo=1, labels={"c", "a", "b"}, at=NOON.replace(tzinfo=dt.UTC))
     assert plain(order) == {"orderNo": 1, "labels": ["a", "b", "c"], "at": "2026-03-01T12:00:00Z"}
+    assert plain({"lines": [Line(skuNo=9)]}) == {"lines": [{"skuNo": 9, "price": "1.50"}]}
     assert plain(Order(orderNo=1)) == {"orderNo": 1, "labels": [], "at": None}
 
 

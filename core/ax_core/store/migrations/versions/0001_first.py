@@ -180,6 +180,13 @@ def upgrade() -> None:
         sa.Column("audit_head", sa.String(length=64), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
+    op.create_index(
+        "ix_task_half_open",
+        "ax_task",
+        ["id"],
+        unique=False,
+        sqlite_where=sa.text("attempt_open = 1 AND state <> 'RUNNING'"),
+    )
     op.create_index("ix_task_run", "ax_task", ["run_id", "fingerprint"], unique=False)
     op.create_index(
         "ix_task_session",
@@ -233,6 +240,7 @@ def downgrade() -> None:
     op.drop_index("ix_task_state", table_name="ax_task", sqlite_where=sa.text("state <> 'SUCCESS'"))
     op.drop_index("ix_task_session", table_name="ax_task", sqlite_where=sa.text("session IS NOT NULL"))
     op.drop_index("ix_task_run", table_name="ax_task")
+    op.drop_index("ix_task_half_open", table_name="ax_task")
     op.drop_table("ax_task")
     op.drop_index("ux_run_key", table_name="ax_run", sqlite_where=sa.text("run_key IS NOT NULL"))
     op.drop_index("ix_run_state", table_name="ax_run", sqlite_where=sa.text("state IN ('OPEN', 'PAUSED') OR reason = 'rolling_back'"))

@@ -1,0 +1,177 @@
+"""What AX asks of SQLite is answered through an index: a million rows more do not make a call slower."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from ax_core import AX, AXError, State
+from ax_core.store import queries
+from ax_core.store.tx import Tx
+from support.fresh import beat, fresh, tick
+
+ANY = {"properties": {"x": {}}}
+NEWEST_FIRST = re.compile(r"ORDER BY id DESC LIMIT")
+FEW = "SCAN ax_task USING INDEX ix_task_half_open"  # a partial index: only what it is asked for is in it
+WALKS = "SCAN ax_task USING INDEX sqlite_autoindex_ax_task_1"
+COUNTS = "SELECT state, COUNT(*) FROM ax_task WHERE ns = :ns AND state <> 'SUCCESS'"
+
+
+class Asked:
+    """Every statement that went to the database, with its plan."""
+
+    def __init__(self) -> None:
+        self.sql: dict[str, dict[str, Any]] = {}
+
+    def plan(self, ax: AX, sql: str) -> list[str]:
+        explained = "EXPLAIN QUERY PLAN " + sql
+        return [row[3] for row in ax._core.db.read(lambda tx: Tx.all(tx, explained, **self.sql[sql]))]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    made = Asked()
+    for name in ("run", "one", "all"):
+        was = getattr(Tx, name)
+
+        def noting(tx: Tx, sql: str, was: Any = was, **params: Any) -> Any:
+            if not sql.startswith("EXPLAIN"):
+                made.sql.setdefault(sql, params)
+            return was(tx, sql, **params)
+
+        monkeypatch.setattr(Tx, name, noting)
+    return made
+
+
+@pytest.fixture
+def ax(asked: Asked) -> Iterator[AX]:
+    with fresh() as ax:
+        ax.register(lambda x: x, name="act", schema=ANY, policy={"effect": "unsafe"})
+        ax.register(lambda x: x, name="look", schema=ANY, policy={"effect": "read"})
+        ax.register(
+            lambda x: 1 // 0,
+            name="fail",
+            schema=ANY,
+            policy={"effect": "unsafe", "reconcile": lambda ctx: None},
+        )
+        ax.register(lambda x: x, name="ask", schema=ANY, policy={"effect": "unsafe", "confirm": True})
+        yield ax
+
+
+def everything(ax: AX) -> None:
+    """Calls, repeats, failures, a decision, runs within runs, the watch's duties, and what people look at."""
+    with ax.run(session="one", key="k") as run:
+        with ax.run(intent="inner"):
+            ax.call("act", {"x": 0})
+        for request in ("a", "b", "a"):
+            ax.call("act", {"x": 1}, request_id=request)
+        for _ in range(21):
+            ax.call("look", {"x": 1})
+        with suppress(AXError):
+            ax.call("fail", {"x": 1}, request_id="f")
+        with suppress(AXError):
+            ax.call("ask", {"x": 1}, request_id="c")
+        waiting = ax.find_request("c")
+        assert waiting is not None
+        ax.confirm(waiting.id, by="ops")
+        ax.call("ask", {"x": 1}, request_id="c")
+    handle = ax.submit("act", {"x": 9})
+    ax.wait_for_result(handle, timeout=20)
+    beat(ax)
+    tick(ax)
+    with ax.serve() as serving:
+        serving.round()
+    ax.tree(run.id)
+    ax.inbox()
+    ax.get(handle)
+    ax.audit(handle)
+    for state in State:
+        ax.tasks(state=state)
+        ax.tasks(state=state, session="one")
+    ax.tasks(state=["FAILED", "QUARANTINE"])
+    ax.tasks(session="one")
+    ax.tasks(since=datetime.now(UTC))
+    ax.tasks(after=ax.tasks(limit=2).after)
+    ax.tasks()
+    ax._core.db.read(lambda tx: queries.counts(tx, "default"))
+    with suppress(AXError):
+        ax.rollback(run.id, by="ops")
+    ax.cancel(run.id)
+
+
+def test_no_question_walks_through_all_tasks_or_runs(ax: AX, asked: Asked) -> None:
+    """But for newest-first lists of everything or of the successes, which walk the ids from the end and stop."""
+    everything(ax)
+    assert len(asked.sql) > 40
+    scans = {
+        (sql, step)
+        for sql in asked.sql
+        if not sql.startswith(COUNTS)
+        for step in asked.plan(ax, sql)
+        if step.startswith("SCAN") and step != FEW and not (step == WALKS and NEWEST_FIRST.search(sql))
+    }
+    assert scans == set()
+
+
+def test_counting_looks_at_nothing_but_an_index(ax: AX, asked: Asked) -> None:
+    everything(ax)
+    (sql,) = [sql for sql in asked.sql if sql.startswith(COUNTS)]
+    assert asked.plan(ax, sql) == ["SCAN ax_task USING COVERING INDEX ix_task_state"]
+
+
+@pytest.mark.parametrize("state", [state for state in State if state is not State.SUCCESS])
+def test_a_list_by_state_is_sorted_by_its_index(ax: AX, asked: Asked, state: State) -> None:
+    asked.sql.clear()
+    ax.tasks(state=state)
+    (sql,) = asked.sql
+    assert asked.plan(ax, sql) == ["SEARCH ax_task USING INDEX ix_task_state (state=? AND ns=?)"]
+
+
+@pytest.mark.parametrize(
+    "filters, index",
+    [
+        ({"session": "one"}, "ix_task_session (ns=? AND session=?)"),
+        ({"after": "x"}, "sqlite_autoindex_ax_task_1 (id<?)"),
+        ({"since": datetime.now(UTC)}, "sqlite_autoindex_ax_task_1 (id>?)"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_list_newest_first_is_sorted_by_its_index(
+    ax: AX, asked: Asked, filters: dict[str, Any], index: str
+) -> None:
+    asked.sql.clear()
+    ax.tasks(**filters)
+    (sql,) = asked.sql
+    plan = asked.plan(ax, sql)
+    assert plan[0] == f"SEARCH ax_task USING INDEX {index}"
+    assert not any("TEMP B-TREE" in step for step in plan)
+
+
+def test_a_tree_is_found_by_its_run_and_its_root(ax: AX, asked: Asked) -> None:
+    with ax.run() as run:
+        ax.call("act", {"x": 1})
+    asked.sql.clear()
+    ax.tree(run.id)
+    steps = [step for sql in asked.sql for step in asked.plan(ax, sql)]
+    assert "SEARCH ax_task USING INDEX ix_task_run (run_id=?)" in steps
+    assert "SEARCH ax_run USING INDEX ix_run_root (root_id=?)" in steps
+
+
+def test_a_beat_does_not_look_at_what_has_ended(ax: AX, asked: Asked) -> None:
+    """What has failed or is quarantined stays for ever; the watch asks every few seconds."""
+    asked.sql.clear()
+    beat(ax)
+    steps = [step for sql in asked.sql for step in asked.plan(ax, sql)]
+    assert FEW in steps
+
+
+def test_a_list_since_a_moment_has_all_since_that_moment(ax: AX) -> None:
+    for x in range(3):
+        ax.call("act", {"x": x})
+    second = ax.tasks().tasks[1]
+    assert [task.payload["x"] for task in ax.tasks(since=second.created_at).tasks] == [2, 1]
