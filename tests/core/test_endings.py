@@ -16,6 +16,7 @@ from ax_core import (
     Effect,
     NotApplied,
     OutcomeUnknown,
+    StillRunning,
     StoreError,
     Task,
     TaskTimeout,
@@ -26,6 +27,7 @@ from ax_core import (
 from ax_core.decide import POISON, Facts, Lost, Paused, Raised, Returned, Stopped, TimedOut, decide
 from ax_core.states import State
 from support.aside import Aside, outcome
+from support.ears import late
 from support.expiry import LIMIT, expiring
 from support.fresh import beat, fresh
 from support.probe import Held, Probe
@@ -237,23 +239,23 @@ def test_a_timeout_without_retries_ends_as_the_table_says(ax: AX, effect: Effect
 
 @pytest.mark.parametrize("effect", [IDEMPOTENT, KEYED])
 def test_a_timeout_is_retried_only_once_its_attempt_is_closed(ax: AX, effect: Effect) -> None:
+    """The caller is free at once; nothing runs beside the body that goes on; whoever comes after it retries."""
     held = Held("late")
     probe = Probe(held, "second")
     probe.tool(ax, effect=effect, retries=1, backoff=0, timeout=LIMIT)
-    retrying = Held()
-    ax.on("retrying")(lambda event: retrying.entered.set())
-    with expiring(held):
-        call = Aside(lambda: ax.call("pay"))
-        retrying.wait_entered()
+    closed = late(ax)
+    with expiring(held), pytest.raises(StillRunning, match="not been seen to end"):
+        ax.call("pay", request_id="r")
+    for _ in range(2):
+        with pytest.raises(StillRunning):
+            ax.call("pay", request_id="r")
     task = ax.tasks().tasks[0]
-    assert (task.state, task.attempts) == (State.RETRY_WAIT, 1)
-    assert ax.call("pay", {"order": "another"}) == "second"  # others go on meanwhile
-    assert probe.count == 2
-    assert not call.ended
+    assert (task.state, task.attempts, probe.count) == (State.RETRY_WAIT, 1, 1)
     held.go.set()
-    assert call.result() == "done"
+    closed.wait()
+    assert ax.call("pay", request_id="r") == "second"
     assert [(a.number, a.late_outcome) for a in ax.get(task.id).history][0] == (1, "returned")
-    assert probe.count == 3
+    assert (probe.count, len(probe.keys)) == (2, 1)
 
 
 def test_a_read_that_timed_out_is_retried_beside_its_open_attempt(ax: AX) -> None:
@@ -345,15 +347,18 @@ def test_the_mark_decides_what_a_bad_ending_means(
 def test_a_tool_that_runs_past_its_deadline_is_refused_the_mark_and_may_run_again(
     ax: AX, clock: Skew
 ) -> None:
-    late = Held(lambda ctx: ctx.about_to_act())
-    probe = Probe(late)
+    body = Held(lambda ctx: ctx.about_to_act())
+    probe = Probe(body)
     probe.tool(ax, effect=UNSAFE, marks_effect=True, retries=1, backoff=0, timeout=LIMIT)
-    with expiring(late):
-        call = Aside(lambda: ax.call("pay"))
-        late.wait_entered()
+    closed = late(ax)
+    with expiring(body):
+        call = Aside(lambda: ax.call("pay", request_id="r"))
+        body.wait_entered()
         clock.ahead(LIMIT)
-        late.go.set()
-        assert call.result() == "done"
+        outcome(call.result)
+    body.go.set()
+    closed.wait()
+    assert ax.call("pay", request_id="r") == "done"
     task = ax.tasks().tasks[0]
     assert (task.state, probe.count, ax.get(task.id).history[0].acted_at) == (State.SUCCESS, 2, None)
 
@@ -515,6 +520,34 @@ def test_an_end_that_could_not_be_recorded_leaves_an_honest_claim_and_is_never_t
         faults.disarm()
     assert ax.tasks().tasks[0].state is State.RUNNING
     clock.ahead(31)
+    with pytest.raises(OutcomeUnknown):
+        ax.call("pay", request_id="r")
+    assert probe.count == 1
+
+
+def test_a_body_that_notices_its_deadline_after_its_caller_did_closes_its_attempt(ax: AX) -> None:
+    noticed = Held(lambda ctx: TaskTimeout("the deadline passed", task_id=ctx.task_id))
+    probe, closed = Probe(noticed), late(ax)
+    probe.tool(ax, effect=IDEMPOTENT, timeout=LIMIT)
+    with expiring(noticed), pytest.raises(TaskTimeout):
+        ax.call("pay", request_id="r")
+    noticed.go.set()
+    closed.wait()
+    assert (ax.call("pay", request_id="r"), probe.count) == ("done", 2)
+
+
+@pytest.mark.parametrize("effect", [UNDECLARED, UNSAFE])
+def test_a_body_that_stopped_after_it_was_given_up_leaves_the_doubt_to_a_person(ax: AX, effect: Effect) -> None:
+    """It says that it did no more, not that it did nothing."""
+    stopped = Held(lambda ctx: ctx.raise_if_cancelled())
+    probe, closed = Probe(stopped), late(ax)
+    probe.tool(ax, effect=effect, timeout=LIMIT)
+    with expiring(stopped), pytest.raises(OutcomeUnknown):
+        ax.call("pay", request_id="r")
+    stopped.go.set()
+    closed.wait()
+    task = ax.get(ax.tasks().tasks[0].id)
+    assert (stands(task), task.history[0].closed, task.history[0].late_outcome) == (UNKNOWN, True, "stopped")
     with pytest.raises(OutcomeUnknown):
         ax.call("pay", request_id="r")
     assert probe.count == 1

@@ -1,4 +1,4 @@
-"""One idempotency key, however many submit under it: the first one's call is everybody's, and another body is refused."""
+"""One idempotency key, however many submit under it: one call is everybody's, and another body is refused."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ def test_other_arguments_one_after_the_other_are_refused_too(start: Start, how: 
 def test_of_two_bodies_at_once_one_runs_and_the_other_is_told(start: Start, how: str) -> None:
     with start.ax() as ax:
         for round in range(20):
-            said = together([lambda n=n: ax.call("act", {"n": n}, **{how: f"K{round}"}) for n in (2 * round, 2 * round + 1)])
+            same = {how: f"K{round}"}
+            bodies = (2 * round, 2 * round + 1)
+            said = together([lambda n=n, same=same: ax.call("act", {"n": n}, **same) for n in bodies])
             refused = [answer for answer in said if isinstance(answer, RequestConflict)]
             assert len(refused) == 1, said
     happened = start.happened()

@@ -13,7 +13,9 @@ SAME = {"request": "the one"}
 
 
 @pytest.mark.parametrize("tool", ["act", "soon"])
-@pytest.mark.parametrize("threads, coroutines", [(8, 0), (0, 64), (8, 64)], ids=["threads", "coroutines", "both"])
+@pytest.mark.parametrize(
+    "threads, coroutines", [(8, 0), (0, 64), (8, 64)], ids=["threads", "coroutines", "both"]
+)
 def test_in_one_process(start: Start, tool: str, threads: int, coroutines: int) -> None:
     with start.ax() as ax:
         rows = one_request(ax, threads, coroutines, tool, "the one")

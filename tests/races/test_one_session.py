@@ -53,7 +53,7 @@ def waiting_for(ax: AX, session: str, **run: object) -> tuple[Aside, threading.E
 
 def test_who_waited_for_a_session_finds_its_run_cancelled_meanwhile(start: Start) -> None:
     with start.ax() as ax:
-        with ax.run(key="mine", session="S") as mine, pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt), ax.run(key="mine", session="S") as mine:
             raise KeyboardInterrupt  # its process had to leave: the run stays open
         with ax.run(session="S"):
             waiting, asked = waiting_for(ax, "S", key="mine")

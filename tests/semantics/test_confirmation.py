@@ -26,6 +26,7 @@ from ax_core import (
     UnknownTask,
 )
 from support.aside import Aside, outcome, together
+from support.ears import Ear
 from support.expiry import LIMIT, expiring
 from support.fresh import beat, fresh
 from support.probe import Held, Probe
@@ -248,12 +249,12 @@ def test_a_late_approval_is_refused_by_the_stores_clock_although_nobody_swept(ax
 
 def test_an_expired_card_is_gone_and_the_click_on_it_is_on_record_as_what_it_was(ax: AX, clock: Skew) -> None:
     Probe().tool(ax, confirm=True, confirm_ttl=2)
-    expired = []
-    ax.on("expired")(expired.append)
+    expired = Ear(ax, "expired")
     task_id = ask(ax).task_id
     clock.ahead(3)
     beat(ax)
     assert ax.inbox() == []
+    assert expired.wait().task_id == task_id
     for click in (ax.confirm(task_id, by="ann"), ax.reject(task_id, by="ann")):
         assert not click
         assert "expired by nobody in time" in click.message
@@ -369,7 +370,7 @@ def test_a_tool_that_changed_after_the_approval_does_not_run_under_it(
 ) -> None:
     path = tmp_path / "ax.db"
     with fresh(path=path) as ax:
-        Probe().tool(ax, **{"effect": "idempotent", "confirm": True, "version": "1"})
+        Probe().tool(ax, effect="idempotent", confirm=True, version="1")
         ax.confirm(ask(ax).task_id, by="ann")
     with fresh(path=path) as ax:
         probe = Probe("paid")
@@ -420,22 +421,20 @@ def test_approved_in_another_process_it_runs_once_when_the_caller_comes_back(tmp
 
 
 def test_it_may_run_at_the_approval_itself(ax: AX) -> None:
-    probe, done = Probe("paid"), Held()
+    probe, done = Probe("paid"), Ear(ax, "succeeded")
     probe.tool(ax, confirm=True, run_on_confirm=True)
-    ax.on("succeeded")(lambda event: done.entered.set())
     verdict = ax.confirm(ask(ax).task_id, by="ann")
     assert "runs now" in verdict.message
-    done.wait_entered()
+    done.wait()
     assert (ask(ax), probe.count) == ("paid", 1)
 
 
 def test_an_approved_task_runs_in_a_process_that_serves(ax: AX) -> None:
-    probe, done = Probe("paid"), Held()
+    probe, done = Probe("paid"), Ear(ax, "succeeded")
     probe.tool(ax, confirm=True)
-    ax.on("succeeded")(lambda event: done.entered.set())
     ax.confirm(ask(ax).task_id, by="ann")
     with ax.serve():
-        done.wait_entered()
+        done.wait()
     assert (ask(ax), probe.count) == ("paid", 1)
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from ax_core import (
     AX,
-    BudgetExceeded,
     Budget,
+    BudgetExceeded,
     ConfirmationPending,
     Effect,
     NotApplied,

@@ -7,6 +7,7 @@ import pytest
 from ax_core import AX, ConfirmationPending, Effect, OutcomeUnknown, Rejected, State, StillRunning, ToolFailed
 from ax_core.dispatch import Call
 from support.aside import Aside, outcome
+from support.ears import Ear, late
 from support.expiry import LIMIT, expiring
 from support.fresh import beat, fresh, tick
 from support.probe import Held, Probe
@@ -32,10 +33,9 @@ def test_a_refund_whose_reply_was_lost_and_that_the_model_issues_again_happens_o
             assert "Do not repeat it" in answer.for_model
         assert {a.task_id for a in again} == {first.task_id}
         assert (probe.count, len(ax.tree(run.id).tasks)) == (1, 1)
-        settled = Held()
-        ax.on("alert")(lambda event: settled.entered.set())
+        settled = late(ax)
         held.go.set()
-        settled.wait_entered()
+        settled.wait()
         assert refund(ax, "call-2") == "refunded"
     assert probe.count == 1
 
@@ -115,10 +115,9 @@ def test_what_was_approved_and_has_not_run_yet_stands_in_the_way_too(ax: AX) -> 
 
 
 def test_an_overdue_call_holds_an_equal_one_back_and_an_alert_is_raised(ax: AX, clock: Skew) -> None:
-    held, alerts = Held("refunded"), []
+    held, alert = Held("refunded"), Ear(ax, "alert", kind="overdue")
     probe = Probe(held)
     probe.tool(ax)
-    ax.on("alert")(alerts.append)
     with ax.run(session="s"):
         first = ax.submit("pay", {"order": "7"})
         held.wait_entered()
@@ -132,6 +131,7 @@ def test_an_overdue_call_holds_an_equal_one_back_and_an_alert_is_raised(ax: AX, 
         attached = ax.submit("pay", {"order": "7"})
         assert (attached.merged_into, probe.count) == (first, 2)
         assert ax.get(first).overdue
+        assert alert.wait().task_id == first
         held.go.set()
         assert ax.wait_for_result(attached, timeout=10) == "refunded"
     assert probe.count == 2

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ax_core import AX, BudgetExceeded, Budget, Effect, InvalidArguments, RunState, TaskDead
+from ax_core import AX, Budget, BudgetExceeded, Effect, InvalidArguments, RunState, TaskDead
 from ax_core.dispatch import Answer, Call
 from support.aside import outcome
 from support.fresh import fresh

@@ -29,6 +29,7 @@ from ax_core import (
 )
 from ax_core.dispatch import Call
 from support.aside import Aside, outcome
+from support.ears import Ear, late
 from support.expiry import LIMIT, expiring
 from support.fresh import fresh
 from support.probe import Held, Probe
@@ -107,10 +108,9 @@ def test_a_timeout_without_a_doubt_is_tried_again_once_its_attempt_has_ended(ax:
     assert isinstance(refused, TaskTimeout)
     assert "nothing new was started" in refused.for_model
     assert probe.count == 1
-    noted = Held()
-    ax.on("alert")(lambda event: noted.entered.set())
+    noted = late(ax)
     held.go.set()
-    noted.wait_entered()
+    noted.wait()
     assert (again(ax), probe.count, len(probe.keys)) == ("done", 2, 1)
 
 
@@ -198,10 +198,9 @@ def test_a_pending_call_stays_pending_and_is_not_asked_about_twice(ax: AX) -> No
 def test_a_dead_letter_is_told_again(ax: AX) -> None:
     probe = Probe(RuntimeError("no"), RuntimeError("no"))
     probe.tool(ax, effect=Effect.IDEMPOTENT, retries=1, backoff=0)
-    dead = Held()
-    ax.on("dead")(lambda event: dead.entered.set())
+    dead = Ear(ax, "dead")
     ax.submit("pay", request_id="r")
-    dead.wait_entered()
+    dead.wait()
     assert (only(ax).state, only(ax).reason) == (State.DEAD, "retries_exhausted")
     assert isinstance(again(ax), TaskDead)
     assert probe.count == 2

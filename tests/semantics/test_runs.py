@@ -25,6 +25,7 @@ from ax_core import (
 )
 from ax_core.model import Run
 from support.aside import Aside, outcome
+from support.ears import late
 from support.expiry import LIMIT, expiring
 from support.fresh import beat, fresh
 from support.probe import Held, Probe
@@ -160,13 +161,13 @@ def test_a_run_with_an_effect_in_doubt_is_paused_until_that_is_settled(ax: AX, v
 
 
 def test_late_evidence_settles_the_run_too(ax: AX) -> None:
-    held, settled = Held(), Held()
+    held = Held()
     Probe(held).tool(ax, timeout=LIMIT)
     with ax.run() as run, expiring(held):
         outcome(lambda: ax.call("pay"))
-    ax.on("alert")(lambda event: settled.entered.set())
+    settled = late(ax)
     held.go.set()
-    settled.wait_entered()
+    settled.wait()
     assert run_of(ax, run.id).state is RunState.DONE
 
 

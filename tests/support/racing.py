@@ -92,7 +92,8 @@ def one_request(ax: AX, threads: int, coroutines: int, tool: str, request: str) 
         return list(await asyncio.gather(*[asaid(call) for call in calls]))
 
     calls = [
-        Aside(lambda: said(lambda: ax.call(tool, {"n": 1, "pause": 0.05}, request_id=request))) for _ in range(threads)
+        Aside(lambda: said(lambda: ax.call(tool, {"n": 1, "pause": 0.05}, request_id=request)))
+        for _ in range(threads)
     ]
     looping = Aside(lambda: asyncio.run(loop()))
     return [call.result(PATIENCE) for call in calls] + looping.result(PATIENCE)
@@ -108,12 +109,12 @@ def _one_request(ax: AX, **spec: Any) -> None:
     _tell(one_request(ax, **spec))
 
 
-def _budget(ax: AX, tasks: int, calls: int) -> None:
+def _budget(ax: AX, tasks: int, first: int, calls: int) -> None:
     """Calls in one run, entered by its key in every process, which none leaves before all have called."""
     with ax.run(key="shared", budget=Budget(tasks=tasks)):
         _ready()
-        requests = [f"{os.getpid()}-{n}" for n in range(calls)]
-        _tell(together_in_context([lambda n=n, r=r: ax.call("act", {"n": n}, request_id=r) for n, r in enumerate(requests)]))
+        mine = range(first, first + calls)
+        _tell(together_in_context([lambda n=n: ax.call("act", {"n": n}) for n in mine]))
         sys.stdin.readline()
 
 

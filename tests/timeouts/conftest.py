@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.alerts import Alerts
 
 from ax_core import AX
+from support.alerts import Alerts
 
 
 @pytest.fixture

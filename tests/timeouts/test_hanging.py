@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.alerts import Alerts
 
-from ax_core import AX, AXError, NotAllowed, OutcomeUnknown, State, StillRunning, TaskTimeout
+from ax_core import AX, AXError, NotAllowed, NotApplied, OutcomeUnknown, State, StillRunning, TaskTimeout
+from support.alerts import Alerts
 
 TIMEOUT = 0.4
 NEVER_REPEATED = pytest.mark.parametrize("effect", ["undeclared", "unsafe"])
@@ -139,12 +139,27 @@ def test_its_late_end_is_recorded_and_settles_the_task(ax: AX, alerts: Alerts, h
 
 
 @NEVER_REPEATED
-def test_its_late_failure_settles_the_task_too(ax: AX, alerts: Alerts, hanging: Hanging, effect: str) -> None:
+def test_a_late_failure_that_leaves_it_open_whether_it_acted_settles_nothing(
+    ax: AX, alerts: Alerts, hanging: Hanging, effect: str
+) -> None:
+    """The model was told not to repeat it; a reply that was lost after all must not let it."""
     hang(ax, hanging, effect)
     hanging.error = RuntimeError("the line was cut")
     hanging.door.set()
+    assert alerts.wait_for("late").state == State.QUARANTINE
+    (attempt,) = on_record(ax).history
+    assert (attempt.late_outcome, attempt.closed) == ("raised", True)
+
+
+@NEVER_REPEATED
+def test_a_late_word_that_it_did_not_act_settles_the_task(
+    ax: AX, alerts: Alerts, hanging: Hanging, effect: str
+) -> None:
+    hang(ax, hanging, effect)
+    hanging.error = NotApplied("refused")
+    hanging.door.set()
     assert alerts.wait_for("late").state == State.FAILED
-    assert on_record(ax).maybe_applied is (effect == "unsafe")
+    assert not on_record(ax).maybe_applied
 
 
 def test_a_person_who_was_faster_is_not_overruled_by_the_late_end(ax: AX, alerts: Alerts, hanging: Hanging) -> None:

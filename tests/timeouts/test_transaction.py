@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.alerts import Alerts
 
 from ax_core import AX, State, TaskTimeout, current
+from support.alerts import Alerts
 
 TIMEOUT = 0.3
 COUNT_FOR_EVER = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
@@ -46,6 +46,13 @@ def compute_without_end(sql: Callable[[str], Any], door: threading.Event) -> Non
     sql(COUNT_FOR_EVER)
 
 
+def swallow_an_interrupted_statement(sql: Callable[[str], Any], door: threading.Event) -> None:
+    try:
+        sql("INSERT INTO business SELECT i FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n)")
+    except Exception:
+        sql("INSERT INTO business VALUES (2)")
+
+
 def swallow_every_error(sql: Callable[[str], Any], door: threading.Event) -> None:
     while not door.is_set():
         try:
@@ -56,7 +63,14 @@ def swallow_every_error(sql: Callable[[str], Any], door: threading.Event) -> Non
 
 @pytest.mark.parametrize("form", ["sync", "async"])
 @pytest.mark.parametrize(
-    "body", [hang_in_the_middle_of_rows, write_without_end, compute_without_end, swallow_every_error]
+    "body",
+    [
+        hang_in_the_middle_of_rows,
+        write_without_end,
+        compute_without_end,
+        swallow_an_interrupted_statement,
+        swallow_every_error,
+    ],
 )
 async def test_nothing_of_it_is_left_and_others_may_write(table: AX, alerts: Alerts, body: Any, form: str) -> None:
     ax, door = table, threading.Event()

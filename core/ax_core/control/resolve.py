@@ -6,7 +6,6 @@ from ..clock import Micros
 from ..decide import DidNotHappen, Happened, Unknown
 from ..errors import NotAllowed, UnknownTask
 from ..model import TaskRow, Verdict
-from ..policy import Effect
 from ..sessions import settle as settle_run
 from ..states import Reason, State
 from ..store import Tx, attempts, tasks, transitions
@@ -126,13 +125,13 @@ def late(
         step = transitions.note("late_evidence", {"fence": fence, "outcome": outcome})
     elif unsettled and outcome == "lost" and not_applied:  # it never came to the body, and will not
         step = transitions.queue("late_settled", Reason.INTERRUPTED, {"entered": False}, attempt_open=0)
-    elif unsettled and outcome in ("returned", "raised"):
-        if outcome == "returned":
-            step = transitions.settle("late_settled", State.SUCCESS, now, result=result)
-        else:
-            doubt = not not_applied and row.effect == Effect.UNSAFE
-            step = transitions.settle("late_settled", State.FAILED, now, error=error, maybe_applied=doubt)
+    elif unsettled and outcome == "returned":
+        step = transitions.settle("late_settled", State.SUCCESS, now, result=result)
+    elif unsettled and outcome == "raised" and not_applied:
+        step = transitions.settle("late_settled", State.FAILED, now, error=error)
     else:
+        # An exception of any other kind does not tell whether it acted, so a doubt stays one: the model was told not
+        # to repeat it, and calling that a plain failure would let it.
         step = transitions.note("late_evidence", {"fence": fence, "outcome": outcome}, attempt_open=0)
     moved = tasks.move(tx, row, step, now, actor, tell("alert", kind="late", outcome=outcome))
     if moved is not None and moved.state != row.state:

@@ -113,7 +113,7 @@ def _undone(tx: Tx, undo: TaskRow, now: int, wiring: Wiring) -> None:
 
 
 def _too_late(tx: Tx, wiring: Wiring, row: TaskRow, outcome: Outcome, kept: Stored, now: int) -> Written:
-    if isinstance(outcome, TimedOut):  # the body was faster, or somebody else decided: nothing new to say
+    if isinstance(outcome, TimedOut) and not outcome.closed:  # the body was faster, or somebody decided: nothing new
         return Written(tasks.get(tx, row.id) or row, False)
     after = late(
         tx, row.id, row.fence, kept.name, kept.result, kept.error, kept.not_applied, now, wiring.owner, wiring.tell

@@ -7,6 +7,7 @@ Callers on an event loop never lead on it: a helper thread does.
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
@@ -23,7 +24,7 @@ BATCH = 64
 CHECKPOINT_EVERY = 400
 """Operations after which the log is written back into the file, by a thread of its own."""
 LOG_PAGES = 2000
-"""A log this long is begun anew, for which writers must wait a moment: beside them it would never be written back whole."""
+"""A log this long is begun anew. Writers wait a moment for that: beside them it is never written back as a whole."""
 
 # How far the batch in hand has come: what to do with it if its leader was interrupted (Ctrl-C) on the way.
 _WORKING, _COMMITTING, _ANSWERING = range(3)
@@ -40,7 +41,7 @@ class Commits:
         self._raw: Any = None
         self._full: bool | None = None
         self._since_checkpoint = 0
-        self._checkpointing = False
+        self._checkpointing = _thread.allocate_lock()
 
     def run(self, op: Op[T], name: str, durable: bool = False) -> T:
         """Run ``op`` in a committed transaction, on this thread or on that of whoever leads.
@@ -68,6 +69,7 @@ class Commits:
 
     def close(self) -> None:
         """Checkpoint and close; callers must have stopped."""
+        mine = self._checkpointing.acquire(timeout=1.0)
         held = self.exclusive()
         try:
             raw, self._raw = self._raw, None
@@ -81,6 +83,8 @@ class Commits:
                 raw.close()
         finally:
             held.release()
+            if mine:
+                self._checkpointing.release()
 
     # -- leading ---------------------------------------------------------------------------------------------
 
@@ -101,8 +105,8 @@ class Commits:
                 self._commit(self._batch)
                 self._settle()
         self._since_checkpoint += len(batch)
-        if self._since_checkpoint >= CHECKPOINT_EVERY and not self._checkpointing:
-            self._since_checkpoint, self._checkpointing = 0, True
+        if self._since_checkpoint >= CHECKPOINT_EVERY and self._checkpointing.acquire(False):
+            self._since_checkpoint = 0
             self._threads.spawn(self._checkpoint)
 
     def _first(self) -> list[Item]:
@@ -249,7 +253,7 @@ class Commits:
         except Exception:  # the next one will do
             pass
         finally:
-            self._checkpointing = False
+            self._checkpointing.release()
 
     def _begin_log_anew(self, raw: Any) -> None:
         # Who reads an old snapshot keeps the log as it is; that is not worth the writers' wait.

@@ -142,7 +142,7 @@ class Held:
         from sqlalchemy import event
 
         self._exclusive, self._spawn = home.commits.exclusive(), home.threads.spawn
-        self._closing = _thread.allocate_lock()
+        self._closing, self._aborted = _thread.allocate_lock(), False
         try:
             self.connection: Connection = home.engine.connect()
             raw: Any = self.connection.connection.driver_connection
@@ -150,6 +150,7 @@ class Held:
             home.dialect.prepare(self._raw)
             home.dialect.durability(self._raw, True)
             event.listen(self.connection, "commit", _refuse_commit)
+            event.listen(self.connection, "before_cursor_execute", self._refuse_if_aborted)
             self._raw.execute("BEGIN IMMEDIATE")
         except BaseException:
             self._exclusive.release()
@@ -178,6 +179,7 @@ class Held:
         """From another thread: roll back under a body that does not end, and let others write. Never blocks."""
         over = _thread.allocate_lock()
         over.acquire()
+        self._aborted = True
 
         def end() -> None:
             with self._closing:
@@ -201,6 +203,10 @@ class Held:
 
         self._spawn(end)
         self._spawn(hurry)
+
+    def _refuse_if_aborted(self, *_: Any) -> None:
+        if self._aborted:
+            raise PolicyError("the time of this task ran out and its transaction was undone: it writes no more")
 
     def _close(self) -> None:
         try:

@@ -64,7 +64,7 @@ def test_validated_values_reach_the_tool(wrap: Wrap, drive: Drive) -> None:
         (shout, {"x": "a", "y": "b"}),
         (add, "5"),
     ],
-    ids=str,
+    ids=lambda it: str(getattr(it, "name", it)),
 )
 def test_every_kind_of_schema_and_input_is_read_as_before(bare: Any, value: Any, wrap: Wrap) -> None:
     """JSON schemas, pydantic's first form, one text argument, a text for a tool that takes fields: the same answer."""
