@@ -42,7 +42,8 @@ class SystemClock:
     """The machine's clock; ids are UUIDs of version 7 (RFC 9562) with a counter that keeps one process in order."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        # By process: in a forked child the parent's may be held by a thread that does not exist there.
+        self._locks: dict[int, threading.Lock] = {}
         self._last = 0
         self._noise, self._noise_of = b"", 0
 
@@ -59,13 +60,14 @@ class SystemClock:
         return False
 
     def new_id(self) -> str:
-        with self._lock:
+        pid = os.getpid()
+        with self._locks.get(pid) or self._locks.setdefault(pid, threading.Lock()):
             # 60 bits: milliseconds, then 12 bits that count up within one.
             stamp = (time.time_ns() // 1_000_000) << 12
             self._last = stamp = stamp if stamp > self._last else self._last + 1
             # Drawn in bulk, and never shared with a forked child.
-            if not self._noise or self._noise_of != os.getpid():
-                self._noise, self._noise_of = os.urandom(1024), os.getpid()
+            if not self._noise or self._noise_of != pid:
+                self._noise, self._noise_of = os.urandom(1024), pid
             noise, self._noise = self._noise[:8], self._noise[8:]
         return uuid7(stamp >> 12, stamp & 0xFFF, noise)
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from .clock import Micros
+from .errors import PolicyError
 from .states import RunState, State
 
 
@@ -201,13 +202,23 @@ class Budget:
         tasks: attempts in the whole tree, sub-runs and retries included.
         rounds: decision rounds of the model.
         seconds: wall time, not counted while only people are waited for.
-        cost: cost units, as reported by tools.
+        cost: cost units, as tools report them with ``ctx.spend``.
+
+    Raises:
+        PolicyError: a value below zero, or that is no number.
     """
 
     tasks: int | None = 50
     rounds: int | None = None
     seconds: float | None = None
     cost: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("tasks", "rounds", "seconds", "cost"):
+            value = getattr(self, name)
+            kinds = (int, float) if name == "seconds" else (int,)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, kinds) or not value >= 0):
+                raise PolicyError(f"Budget({name}={value!r}) must be a number, zero or more; None is unlimited")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from .errors import PolicyError
@@ -33,8 +34,8 @@ class Settings:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-                raise PolicyError(f"{field.name}={value!r} must be a number above zero")
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf:
+                raise PolicyError(f"{field.name}={value!r} must be a number above zero, and not infinite")
         if self.lease < 3 * self.heartbeat:
             raise PolicyError(
                 f"lease={self.lease:g} must be at least three heartbeats ({3 * self.heartbeat:g}): "

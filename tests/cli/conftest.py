@@ -7,9 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from support.axd import Axd
 
 from ax_core import AX, AXError
+from support.axd import Axd
 
 
 @pytest.fixture
@@ -80,5 +80,3 @@ class Record:
 @pytest.fixture
 def record(ax: AX) -> Record:
     return Record(ax)
-
-

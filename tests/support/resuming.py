@@ -11,13 +11,30 @@ import multiprocessing
 import os
 import signal
 import sqlite3
+from functools import cache
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
 
+from support.surroundings import SURROUNDINGS
+
 _forking = multiprocessing.get_context("forkserver")
-_forking.set_forkserver_preload(["support.resuming", "support.agent_imports"])
 
 Spec = dict[str, Any]
+
+
+@cache
+def _forker() -> None:
+    """Start the process that has imported everything; it finds the tests' own modules through its environment."""
+    _forking.set_forkserver_preload(["support.resuming", "support.agent_imports"])
+    kept = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = SURROUNDINGS["PYTHONPATH"]
+    try:
+        forkserver.ensure_running()
+    finally:
+        os.environ.pop("PYTHONPATH")
+        if kept is not None:
+            os.environ["PYTHONPATH"] = kept
 
 
 class Life:
@@ -28,6 +45,7 @@ class Life:
 
     def run(self, start: str | None = "go", resume: Any = None, **more: Any) -> dict[str, Any] | None:
         """One process of it; what it told, or None where it was killed first."""
+        _forker()
         ours, theirs = _forking.Pipe(duplex=False)
         spec = {**self.spec, "folder": str(self.folder), "start": start, "resume": resume, **more}
         process = _forking.Process(target=main, args=(spec, theirs))

@@ -6,6 +6,7 @@ import _thread
 import asyncio
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..clock import Clock, SystemClock, micros
@@ -50,7 +51,8 @@ class Core:
         self.watching = True
         self._unpublished: list[tuple[str, Tool[..., Any]]] = []
         self._wirings: dict[str, Wiring] = {}
-        self._opening = _thread.allocate_lock()
+        # By process: in a forked child the parent's may be held by a thread that does not exist there.
+        self._opening: dict[int, _thread.LockType] = {}
         self._pid = 0
         self._watch: Watch | None = None
         self._db: Database | None = None
@@ -76,10 +78,13 @@ class Core:
         def work() -> None:
             try:
                 made = self._open(ns)
-            except Exception as error:
-                loop.call_soon_threadsafe(_fail, opened, error)
-            else:
-                loop.call_soon_threadsafe(_done, opened, made)
+                answer = partial(_done, opened, made)
+            except BaseException as error:
+                answer = partial(_fail, opened, error)
+            try:
+                loop.call_soon_threadsafe(answer)
+            except RuntimeError:  # the loop is closed: nobody waits there any more
+                pass
 
         self.threads.spawn(work)
         return await opened
@@ -97,7 +102,7 @@ class Core:
         self._unpublished.append((ns, tool))
 
     def _open(self, ns: str) -> Wiring:
-        with self._opening:
+        with self._opening.setdefault(os.getpid(), _thread.allocate_lock()):
             if self._pid != os.getpid():
                 self._start()
             if ns not in self._wirings:

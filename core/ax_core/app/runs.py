@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..control import cancel_run
 from ..dispatch import RunScope, Wiring, current_run, current_task
+from ..dispatch.spend import spend
 from ..errors import AXError, PolicyError, SessionBusy
 from ..faults import Crash
 from ..model import Budget, RunRow
@@ -15,6 +16,7 @@ from ..sessions import enter, leave
 from ..sessions.runs import Opening
 from ..states import Reason
 from ..store import Op
+from ..store.runs import Draw
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -88,6 +90,24 @@ class RunBlock:
                 await wiring.db.awrite(self._supersede_op(entered, wiring), "control", durable=True)
             await asyncio.sleep(LOOK_AGAIN)
             wiring.clock.skip(LOOK_AGAIN)
+
+    def round(self) -> None:
+        """Count one decision round of the model.
+
+        Raises:
+            BudgetExceeded: the run has no more of them.
+        """
+        wiring = self._core.wiring(self._ns)
+        refused = wiring.db.write(spend(wiring, self.id, Draw(rounds=1)), "control")
+        if refused is not None:
+            raise refused
+
+    async def around(self) -> None:
+        """:meth:`round` on an event loop."""
+        wiring = await self._core.awiring(self._ns)
+        refused = await wiring.db.awrite(spend(wiring, self.id, Draw(rounds=1)), "control")
+        if refused is not None:
+            raise refused
 
     def close(self, kind: type[BaseException] | None = None) -> None:
         """End what :meth:`open` began; ``kind`` is the exception that ended it."""

@@ -351,7 +351,8 @@ class Verbs(Lookup):
     def _cancel(self, id: str, by: str) -> Op[Verdict]:
         def op(tx: Tx) -> Verdict:
             now = self._core.clock.now()
-            if tasks.get(tx, id) is not None:
+            row = tasks.get(tx, id)
+            if row is not None and row.ns == self._ns:
                 return control.cancel(tx, self._ns, id, by, now, self._core.tell)
             return control.cancel_run(tx, self._ns, id, by, now, self._core.tell)
 

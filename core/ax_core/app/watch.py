@@ -38,7 +38,8 @@ class Watch:
         # Its own, whatever a test puts in their place meanwhile: another clock must not judge this store's leases.
         self._clock, self._live, self._sessions = core.clock, core.live, core.sessions
         self._owner, self._tell, self._wirings = core.owner, core.tell, core._wirings
-        self._stopped = False
+        self._stopped = self._apart = False
+        self._reconciling = _thread.allocate_lock()
         self._wake = _thread.allocate_lock()
         self._wake.acquire()
         self._last_beat = self._clock.monotonic()
@@ -54,6 +55,7 @@ class Watch:
             self._wake.release()
 
     def _on_its_thread(self) -> None:
+        self._apart = True
         while not self._stopped:
             self._wake.acquire(timeout=TICK)
             if self._stopped:
@@ -90,7 +92,20 @@ class Watch:
             self._db.write(sweep(now, self._owner, self._tell), "recover", True)
         if self._db.read(anything_due(now)):
             self._db.write(expire_due(now, self._tell), "control")
-        self.reconcile()
+        if not self._apart:
+            self.reconcile()
+        elif self._reconciling.acquire(False):
+            # On a thread of its own: a downstream that hangs must not keep this one from renewing leases.
+            core.threads.spawn(self._reconcile_apart)
+
+    def _reconcile_apart(self) -> None:
+        try:
+            self.reconcile()
+        except Exception as error:
+            if not self._stopped:
+                self._core.hooks.complain("the watch could not reach the store", error)
+        finally:
+            self._reconciling.release()
 
     def reconcile(self) -> None:
         """Ask the tools of this process about their outcomes in doubt."""
@@ -117,10 +132,14 @@ class Watch:
                 result = core.codec.encode(verdict.result).text if isinstance(verdict, Happened) else None
 
                 def op(
-                    tx: Tx, task_id: str = row.id, said: object = verdict, text: str | None = result
+                    tx: Tx,
+                    task_id: str = row.id,
+                    fence: int = row.fence,
+                    said: object = verdict,
+                    text: str | None = result,
                 ) -> None:
                     fresh = tasks.get(tx, task_id)
-                    if fresh is not None and fresh.reason == "outcome_unknown":
+                    if fresh is not None and fresh.reason == "outcome_unknown" and fresh.fence == fence:
                         reconciled(tx, fresh, said, text, self._clock.now(), self._tell)  # type: ignore[arg-type]
 
                 self._db.write(op, "control")

@@ -72,7 +72,7 @@ def cancel_run(
         UnknownTask: there is no run of that id.
     """
     row = runs.get(tx, run_id)
-    tasks_of_run = queries.of_run(tx, run_id)
+    tasks_of_run = [task for task in queries.of_run(tx, run_id) if task.ns == ns]
     if (row is None and not tasks_of_run) or (row is not None and row.ns != ns):
         raise UnknownTask(f"no task or run {run_id}", task_id=run_id)
     done = False
@@ -80,7 +80,7 @@ def cancel_run(
         done = runs.move(tx, row, RunState.CANCELLED, now, reason) is not None
     stopping = 0
     for task in tasks_of_run:
-        if task.ns == ns and (task.state in _AT_ONCE or task.state == State.RUNNING):
+        if task.state in _AT_ONCE or task.state == State.RUNNING:
             verdict = cancel(tx, ns, task.id, by, now, tell, reason)
             done = done or verdict.done
             stopping += verdict.state == State.RUNNING

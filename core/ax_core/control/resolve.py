@@ -58,7 +58,7 @@ def resolve(
         )
         message = f"{by} says it happened: SUCCESS, and it will not be run again"
     elif rerun:
-        step = transitions.queue("resolve", Reason.RESOLVED, detail, maybe_applied=0, error=None)
+        step = transitions.queue("resolve", Reason.RESOLVED, detail, maybe_applied=0, error=None, interruptions=0)
         message = f"{by} says it did not happen: it runs again when its caller comes back, or in ax.serve()"
     elif row.state in (State.FAILED, State.CANCELLED):  # it stays what it is; only the doubt is over
         step = transitions.note("resolve", detail, reason=Reason.RESOLVED.value, maybe_applied=0)

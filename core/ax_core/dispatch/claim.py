@@ -9,6 +9,7 @@ from .. import approvals
 from ..compensation import ORIGIN
 from ..control import holder, in_the_way, lost, take_key
 from ..control.recover import is_lost
+from ..decide import POISON
 from ..limits import give_back, reserve
 from ..model import RunRow, TaskRow
 from ..policy import Effect
@@ -95,6 +96,9 @@ def claim_row(
         return Seat(row, how=how)
     if row.attempt_open and row.effect != Effect.READ:
         return Seat(row, how=how)  # no attempt n+1 before attempt n is closed
+    if row.interruptions >= POISON and State(row.state) in CLAIMABLE:
+        step = transitions.die("poison", Reason.POISON, now, {"interruptions": row.interruptions})
+        return Seat(tasks.move(tx, row, step, now, wiring.owner, wiring.tell()) or row, how=how)
     if tools.paused(tx, row.ns, row.tool):
         return Seat(row, how=how, note=f"{row.tool} is paused by an operator")
     if row.approved:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import PolicyError, TaskCancelled, TaskTimeout
+from ..store.runs import Draw
 from .scope import current_task
 
 if TYPE_CHECKING:
@@ -127,6 +128,21 @@ class Context:
         run_id, codec = self.row.run_id, self._wiring.codec
         rows = self._wiring.db.read(lambda tx: queries.of_run(tx, run_id))
         return {row.id: codec.readable(row.result) for row in rows if row.state == "SUCCESS" and row.result is not None}
+
+    def spend(self, units: int) -> None:
+        """Take cost units from the budget of the run, before they are used.
+
+        Raises:
+            BudgetExceeded: the run does not have so many left; none were taken.
+        """
+        if units < 0:
+            raise ValueError("cost units are zero or more")
+        if self.row is not None and self._wiring is not None:
+            from .spend import spend
+
+            refused = self._wiring.db.write(spend(self._wiring, self.row.run_id, Draw(cost=units)), "control")
+            if refused is not None:
+                raise refused
 
     def progress(self, fraction: float, text: str = "") -> None:
         """Say how far it is, for people who watch: it is logged as an event, not stored."""

@@ -11,7 +11,7 @@ from ..decide import Lost, Outcome, Raised, Returned, TimedOut
 from ..policy import Effect
 from ..states import State
 from ..store import Tx
-from ..store.database import Held
+from ..store.held import Held
 from .record import Written
 from .steps import Ended, Enter, Look, Step, Write
 from .wiring import Wiring

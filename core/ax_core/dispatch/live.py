@@ -38,6 +38,7 @@ class Live:
 
     def __init__(self) -> None:
         self._open: dict[tuple[str, int], OpenAttempt] = {}
+        self._promised: set[object] = set()
 
     def add(self, attempt: OpenAttempt) -> None:
         """An attempt starts."""
@@ -46,6 +47,12 @@ class Live:
     def remove(self, attempt: OpenAttempt) -> None:
         """Its body ended."""
         self._open.pop((attempt.row.id, attempt.row.fence), None)
+
+    def promise(self) -> Callable[[], None]:
+        """A submitted task will be seen through by a thread that may not have begun; call the answer when it was."""
+        mark = object()
+        self._promised.add(mark)
+        return lambda: self._promised.discard(mark)
 
     def all(self) -> list[OpenAttempt]:
         """A snapshot of them."""
@@ -57,4 +64,4 @@ class Live:
         return max(found, key=lambda a: a.row.fence, default=None)
 
     def __len__(self) -> int:
-        return len(self._open)
+        return len(self._open) + len(self._promised)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextvars
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any
 
@@ -46,7 +46,7 @@ def dispatch_detached(seat: Seat, sub: Submission, wiring: Wiring, patience: flo
     if seat.claimed or State(row.state) in (State.QUEUED, State.RETRY_WAIT):
         runner = runner_for(sub, (), seat.claimed and seat.how == "new")
         context = contextvars.copy_context()
-        wiring.threads.spawn(partial(context.run, _see_through, seat, runner, wiring, patience))
+        wiring.threads.spawn(partial(context.run, _see_through, seat, runner, wiring, patience, wiring.live.promise()))
     return TaskHandle.of(
         row.id,
         State(row.state),
@@ -55,10 +55,14 @@ def dispatch_detached(seat: Seat, sub: Submission, wiring: Wiring, patience: flo
     )
 
 
-def _see_through(seat: Seat, runner: Runner, wiring: Wiring, patience: float) -> None:
+def _see_through(
+    seat: Seat, runner: Runner, wiring: Wiring, patience: float, kept: Callable[[], None]
+) -> None:
     try:
         carry_out(following(seat, runner, wiring, patience, detached=True), wiring)
     except AXError:
         pass  # its verdict is on record, for whoever asks
     except Exception:
         wiring.log.exception("a submitted task could not be run")
+    finally:
+        kept()

@@ -7,23 +7,24 @@ from ..errors import AXError, BudgetExceeded, TaskCancelled, TaskDead
 from ..model import RunRow
 from ..states import Reason, RunState
 from ..store import Tx, runs
+from ..store.runs import ONE_TASK, Draw
 
 REFUSED_PER_TASK = 4
 """Refused and invalid submissions have a cap of their own: this many times the run's tasks."""
 
 
-def reserve(tx: Tx, line: list[RunRow], now: Micros) -> AXError | None:
-    """Take one task from every budget that a call counts against, or none of them and say why."""
+def reserve(tx: Tx, line: list[RunRow], now: Micros, draw: Draw = ONE_TASK) -> AXError | None:
+    """Take ``draw`` from every budget that a call counts against, or from none of them and say why."""
     for done, row in enumerate(line):
         refused: AXError | None = check_deadline(row, now)
         if refused is not None:
             _count_refusal(tx, row, now)
-        elif runs.reserve(tx, row.id):
+        elif runs.reserve(tx, row.id, draw):
             continue
         else:
-            refused = _why(tx, row, now)
+            refused = _why(tx, row, now, draw)
         for taken in line[:done]:
-            runs.refund(tx, taken.id)
+            runs.refund(tx, taken.id, draw)
         return refused
     return None
 
@@ -53,7 +54,7 @@ def refuse(tx: Tx, line: list[RunRow], now: Micros) -> AXError | None:
     return None
 
 
-def _why(tx: Tx, row: RunRow, now: Micros) -> AXError:
+def _why(tx: Tx, row: RunRow, now: Micros, draw: Draw) -> AXError:
     fresh = runs.get(tx, row.id) or row
     if fresh.state == RunState.CANCELLED:
         return TaskCancelled(f"run {fresh.id} was cancelled", for_model="The request was cancelled. Nothing was done; stop.")
@@ -62,6 +63,10 @@ def _why(tx: Tx, row: RunRow, now: Micros) -> AXError:
     if fresh.state not in (RunState.OPEN, RunState.DEAD):
         return TaskDead(f"run {fresh.id} is {fresh.state}: enter it again by its key before calling tools in it")
     _count_refusal(tx, fresh, now)
+    if fresh.max_rounds is not None and fresh.used_rounds + draw.rounds > fresh.max_rounds:
+        return _exceeded(fresh, f"it used its {fresh.max_rounds} decision rounds")
+    if fresh.max_cost is not None and fresh.used_cost + draw.cost > fresh.max_cost:
+        return _exceeded(fresh, f"it used {fresh.used_cost} of its {fresh.max_cost} cost units, and {draw.cost} more were asked")
     return _exceeded(fresh, f"it used its {fresh.max_tasks} tasks")
 
 

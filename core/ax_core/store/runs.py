@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..clock import Micros
 from ..model import RunRow, TaskRow
@@ -87,14 +87,25 @@ def rolling_back(tx: Tx, ns: str) -> list[str]:
     return [row[0] for row in tx.all(sql, ns=ns)]
 
 
-def reserve(tx: Tx, run_id: str) -> bool:
-    """Take one task from a run's budget, in one guarded UPDATE; False: it is used up, or the run is not open."""
-    return tx.run(_RESERVE, run_id=run_id) == 1
+class Draw(NamedTuple):
+    """What is taken from a budget at once."""
+
+    tasks: int = 0
+    rounds: int = 0
+    cost: int = 0
 
 
-def refund(tx: Tx, run_id: str) -> None:
-    """Give back a task that never ran."""
-    tx.run("UPDATE ax_run SET used_tasks = used_tasks - 1 WHERE id = :run_id AND used_tasks > 0", run_id=run_id)
+ONE_TASK = Draw(tasks=1)
+
+
+def reserve(tx: Tx, run_id: str, draw: Draw = ONE_TASK) -> bool:
+    """Take from a run's budget, in one guarded UPDATE; False: it does not hold so much, or the run is not open."""
+    return tx.run(_RESERVE, run_id=run_id, tasks=draw.tasks, rounds=draw.rounds, cost=draw.cost) == 1
+
+
+def refund(tx: Tx, run_id: str, draw: Draw = ONE_TASK) -> None:
+    """Give back what was taken and not used."""
+    tx.run(_REFUND, run_id=run_id, tasks=draw.tasks, rounds=draw.rounds, cost=draw.cost)
 
 
 def refuse(tx: Tx, run_id: str) -> None:
@@ -120,8 +131,15 @@ _CHILDREN = (
     "AND parent_run_id = :run_id ORDER BY id"
 )
 _RESERVE = (
-    "UPDATE ax_run SET used_tasks = used_tasks + 1 "
-    "WHERE id = :run_id AND state = 'OPEN' AND (max_tasks IS NULL OR used_tasks < max_tasks)"
+    "UPDATE ax_run SET used_tasks = used_tasks + :tasks, used_rounds = used_rounds + :rounds, "
+    "used_cost = used_cost + :cost WHERE id = :run_id AND state = 'OPEN' "
+    "AND (max_tasks IS NULL OR used_tasks + :tasks <= max_tasks) "
+    "AND (max_rounds IS NULL OR used_rounds + :rounds <= max_rounds) "
+    "AND (max_cost IS NULL OR used_cost + :cost <= max_cost)"
+)
+_REFUND = (
+    "UPDATE ax_run SET used_tasks = MAX(used_tasks - :tasks, 0), used_rounds = MAX(used_rounds - :rounds, 0), "
+    "used_cost = MAX(used_cost - :cost, 0) WHERE id = :run_id"
 )
 _UNFINISHED = (
     "SELECT CASE WHEN state = 'QUARANTINE' THEN reason WHEN state = 'QUEUED' AND approved = 1 THEN 'approved' "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..dispatch import current_task
 from ..faults import Crash
 from ..store import Database, Op
-from ..store.database import Held
+from ..store.held import Held
 from ..threads import Threads
 
 if TYPE_CHECKING:

@@ -1,0 +1,18 @@
+"""Spending from a run's budget what no call reserves: cost units and decision rounds."""
+
+from __future__ import annotations
+
+from ..errors import AXError
+from ..limits import reserve
+from ..store import Op, Tx, runs
+from ..store.runs import Draw
+from .wiring import Wiring
+
+
+def spend(wiring: Wiring, run_id: str, draw: Draw) -> Op[AXError | None]:
+    """Take ``draw`` from the run and those it stands in; what it gives back is to be raised after the commit."""
+
+    def op(tx: Tx) -> AXError | None:
+        return reserve(tx, runs.line(tx, run_id), wiring.clock.now(), draw)
+
+    return op

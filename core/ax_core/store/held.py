@@ -1,0 +1,119 @@
+"""The transaction of a TRANSACTIONAL body: lent to the tool, committed or undone by AX alone."""
+
+from __future__ import annotations
+
+import _thread
+from typing import TYPE_CHECKING, Any
+
+from .. import faults
+from ..errors import PolicyError
+from .tx import Tx
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from .database import Database
+
+ABORT_SECONDS = 0.05
+"""How long a statement of an aborted transaction may still take before it is interrupted."""
+FETCH_SECONDS = 2.0
+"""The same for one that gives its rows out one by one: it cannot be told from one that merely stands open."""
+
+
+class Held:
+    """BEGIN IMMEDIATE on a SQLAlchemy connection that a tool may write through, and AX alone may commit.
+
+    Attributes:
+        connection: what the tool gets.
+    """
+
+    def __init__(self, home: Database) -> None:
+        from sqlalchemy import event
+
+        self._exclusive, self._spawn = home.commits.exclusive(), home.threads.spawn
+        self._closing = _thread.allocate_lock()
+        self._aborted = self._at_work = False
+        try:
+            self.connection: Connection = home.engine.connect()
+            raw: Any = self.connection.connection.driver_connection
+            self._raw = raw
+            home.dialect.prepare(self._raw)
+            home.dialect.durability(self._raw, True)
+            event.listen(self.connection, "commit", _refuse_commit)
+            event.listen(self.connection, "before_cursor_execute", self._begins)
+            event.listen(self.connection, "after_cursor_execute", self._ends)
+            self._raw.execute("BEGIN IMMEDIATE")
+        except BaseException:
+            self._exclusive.release()
+            raise
+        self.tx = Tx(self._raw.cursor(), home.dialect)
+
+    def commit(self) -> None:
+        """Make the tool's writes and AX's record true together."""
+        faults.point("effect.before_commit")
+        self._raw.execute("COMMIT")
+        faults.point("effect.after_commit")
+        self._close()
+        for callback in self.tx.after:
+            callback()
+
+    def roll_back(self) -> None:
+        """Undo what was written; harmless after the end."""
+        try:
+            if self._raw.in_transaction:
+                self._raw.execute("ROLLBACK")
+        except Exception:  # aborted by another thread at this moment, or closed
+            pass
+        self._close()
+
+    def abort(self) -> None:
+        """From another thread: roll back under a body that does not end, and let others write. Never blocks."""
+        over = _thread.allocate_lock()
+        over.acquire()
+        self._aborted = True
+
+        def end() -> None:
+            with self._closing:
+                try:
+                    # Not closed: that is its own thread's to do, for it may be inside the driver. From here on it
+                    # can write nothing, neither in this transaction nor on its own account after it.
+                    self._raw.execute("PRAGMA query_only=1")
+                    self._raw.execute("ROLLBACK")
+                except Exception:  # it had just ended by itself
+                    pass
+            over.release()
+
+        def hurry() -> None:
+            # A statement at work is interrupted. Not one that merely stands open: that would undo the rollback's own.
+            if not over.acquire(timeout=ABORT_SECONDS if self._at_work else FETCH_SECONDS):
+                try:
+                    self._raw.interrupt()
+                except Exception:  # closed meanwhile
+                    pass
+                over.acquire(timeout=FETCH_SECONDS)
+            self._exclusive.release()
+
+        self._spawn(end)
+        self._spawn(hurry)
+
+    def _begins(self, *_: Any) -> None:
+        self._at_work = True
+        if self._aborted:
+            raise PolicyError("the time of this task ran out and its transaction was undone: it writes no more")
+
+    def _ends(self, *_: Any) -> None:
+        self._at_work = False
+
+    def _close(self) -> None:
+        try:
+            with self._closing:
+                self.connection.invalidate()
+                self.connection.close()
+        except Exception:  # it was closed before
+            pass
+        finally:
+            self._exclusive.release()
+
+
+def _refuse_commit(connection: Any) -> None:
+    raise PolicyError("ctx.connection commits with AX's own record; a TRANSACTIONAL tool must not commit it")

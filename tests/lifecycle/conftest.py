@@ -1,0 +1,5 @@
+"""Tests here start processes."""
+
+from support.processes import nursery
+
+__all__ = ["nursery"]
