@@ -17,8 +17,9 @@ from typing import Any
 
 from ax_core import errors
 from ax_core.hooks import NAMES
+from ax_core.keys import forms
 from ax_core.policy import Effect, Policy
-from ax_core.schema.coerce import table_markdown
+from ax_core.schema import coerce
 from ax_core.settings import Settings
 from ax_core.states import FINAL, TRANSITIONS, WAY_OUT, State
 
@@ -87,7 +88,7 @@ def event_names() -> str:
 
 PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "architecture.md": {"states": state_diagram},
-    "arguments.md": {"coercions": table_markdown},
+    "arguments.md": {"coercions": coerce.table_markdown, "canonical": forms.table_markdown},
     "reference.md": {
         "policy": policy_fields,
         "settings": settings,

@@ -12,6 +12,7 @@ ORIGIN = "compensation"
 SUFFIX = ".undo"
 """The tool that undoes ``refund`` is ``refund.undo``."""
 
+_GIVEN_UP = frozenset({State.DEAD, State.FAILED})
 _OPEN = frozenset({State.QUEUED, State.WAITING, State.CONFIRMING, State.RUNNING, State.RETRY_WAIT})
 
 
@@ -42,7 +43,7 @@ def plan(rows: Iterable[TaskRow], compensable: Set[str]) -> Plan:
     done = sorted(
         (row for row in acts if row.state == State.SUCCESS), key=lambda row: (row.ended_at or 0, row.id), reverse=True
     )
-    given_up = [row for row in done if (by := undone_by.get(row.id)) is not None and by.state in (State.DEAD, State.FAILED)]
+    given_up = [row for row in done if (by := undone_by.get(row.id)) is not None and by.state in _GIVEN_UP]
     return Plan(
         open=tuple(row for row in mine if State(row.state) in _OPEN and row.origin != ORIGIN),
         doubtful=tuple(row for row in acts if _in_doubt(row)) + tuple(r for r in undone_by.values() if _in_doubt(r)),

@@ -44,3 +44,15 @@ def test_a_fork_in_the_middle_of_calls_leaves_no_lock_behind(told: Row) -> None:
 @pytest.mark.parametrize("told", ["in_memory"], indirect=True)
 def test_a_store_in_memory_is_refused_in_a_child_and_the_parent_keeps_it(told: Row) -> None:
     assert told["tasks"] == EACH * 2
+
+
+@pytest.mark.parametrize("told", ["outliving"], indirect=True)
+def test_what_a_child_writes_after_its_parent_has_closed_is_not_lost(told: Row) -> None:
+    """SQLite's locks do not survive a fork: with an inherited connection the log would be deleted under the child."""
+    assert told["tasks"] == EACH * 3
+
+
+@pytest.mark.parametrize("told", ["in_a_transaction"], indirect=True)
+def test_a_fork_in_the_middle_of_a_transaction_is_refused_in_the_child_and_harms_nobody(told: Row) -> None:
+    assert told["said"] == "written"
+    assert told["tasks"] == EACH * 2 + 1

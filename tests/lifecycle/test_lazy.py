@@ -65,7 +65,9 @@ def test_the_first_use_makes_the_file_and_says_once_where(
     assert [path.name for path in tmp_path.iterdir()] == ["ax.db"]
 
 
-def test_a_relative_path_stays_where_it_was_first_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_path_stays_where_it_was_first_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A process that changes its folder goes on with the same file."""
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path)
@@ -99,8 +101,26 @@ def test_importing_costs_little_more_than_the_interpreter_itself(tmp_path: Path)
     spent = min(float(script.run(clock.format("import ax_core"), tmp_path)) for _ in range(5))
     assert spent < 0.3
     shown = script.run("import ax_core, sys; print(*sys.modules)", tmp_path).split()
-    heavy = {"sqlalchemy", "alembic", "sqlite3", "asyncio", "pydantic", "jsonschema", "tenacity", "rich", "cyclopts"}
-    frameworks = {"langchain", "langchain_core", "langgraph", "llama_index", "workflows", "redis", "starlette"}
+    heavy = {
+        "sqlalchemy",
+        "alembic",
+        "sqlite3",
+        "asyncio",
+        "pydantic",
+        "jsonschema",
+        "tenacity",
+        "rich",
+        "cyclopts",
+    }
+    frameworks = {
+        "langchain",
+        "langchain_core",
+        "langgraph",
+        "llama_index",
+        "workflows",
+        "redis",
+        "starlette",
+    }
     assert (heavy | frameworks) & set(shown) == set()
 
 
@@ -118,5 +138,14 @@ def test_using_it_brings_no_framework_either(tmp_path: Path) -> None:
         """,
         tmp_path,
     ).split()
-    frameworks = {"langchain", "langchain_core", "langgraph", "llama_index", "workflows", "redis", "rich", "cyclopts"}
+    frameworks = {
+        "langchain",
+        "langchain_core",
+        "langgraph",
+        "llama_index",
+        "workflows",
+        "redis",
+        "rich",
+        "cyclopts",
+    }
     assert frameworks & set(shown) == set()

@@ -283,7 +283,6 @@ async def test_a_host_that_cancels_between_claim_and_body_leaves_nothing_behind(
         with contextlib.suppress(asyncio.CancelledError):
             await call
     answers = [await outcome_of(ax.acall("pay", request_id=str(n))) for n in range(20)]
-    print(answers)
     assert set(answers) <= {"paid", OutcomeUnknown}
     assert len(probe.keys) == probe.count <= 21  # no request has acted twice
 

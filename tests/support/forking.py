@@ -43,7 +43,10 @@ def use(ax: AX, n: int) -> None:
 
     async def loop() -> list[int]:
         calls = [ax.acall(tool, {"n": n}) for tool in ("plain", "limited", "soon")]
-        return [*await asyncio.gather(*calls), await ax.await_result(await ax.asubmit("soon", {"n": n}), timeout=30)]
+        return [
+            *await asyncio.gather(*calls),
+            await ax.await_result(await ax.asubmit("soon", {"n": n}), timeout=30),
+        ]
 
     # The async door first: where the store is not open yet, it is opened on a helper thread.
     ran = asyncio.run(loop())
@@ -144,6 +147,54 @@ def in_memory(url: str) -> Row:
     return {"codes": codes, "tasks": len(ax.tasks(limit=1000).tasks)}
 
 
+def outliving(url: str) -> Row:
+    """A child that goes on long after its parent has closed, and was the last to have the file open."""
+    ax = AX(url)
+    register(ax)
+    use(ax, 0)
+    (here, there), (ears, mouth) = os.pipe(), os.pipe()
+
+    def child() -> None:
+        use(ax, 1)
+        os.write(there, b"x")
+        os.read(ears, 1)
+        use(ax, 2)
+        os._exit(0)  # as if killed: nothing is closed
+
+    def close() -> None:
+        os.read(here, 1)
+        ax.close()
+        os.write(mouth, b"x")
+
+    codes = forked(child, 1, meanwhile=close)
+    with AX(url) as after:
+        return {"codes": codes, "tasks": len(after.tasks(limit=1000).tasks)}
+
+
+def in_a_transaction(url: str) -> Row:
+    """Forked by a TRANSACTIONAL body, which holds a connection: the child is told, whatever AX it uses."""
+    ax = AX(url)
+    register(ax)
+    use(ax, 0)
+    codes: list[int] = []
+
+    def refused(used: AX) -> bool:
+        try:
+            used.tasks()
+        except StoreError as error:
+            return "forked while" in str(error) and "fork outside of tools" in str(error)
+        return False
+
+    def write() -> str:
+        codes.extend(forked(lambda: os._exit(0 if refused(ax) and refused(AX(url)) else 3), 1))
+        return "written"
+
+    ax.register(write, name="write", policy={"effect": "transactional"})
+    said = ax.call("write")
+    use(ax, 1)
+    return {"codes": codes, "said": said, "tasks": len(ax.tasks(limit=1000).tasks)}
+
+
 def before_use(url: str) -> Row:
     """Made in the parent, first used in the children: the ordinary way of a preloading server."""
     ax = AX(url)
@@ -152,8 +203,10 @@ def before_use(url: str) -> Row:
     return {"codes": codes, "tasks": len(ax.tasks(limit=1000).tasks)}
 
 
-def forked(work: Callable[[], Any], count: int = CHILDREN) -> list[int]:
-    """The exit codes of so many children that each do ``work``."""
+def forked(
+    work: Callable[[], Any], count: int = CHILDREN, meanwhile: Callable[[], Any] = lambda: None
+) -> list[int]:
+    """The exit codes of so many children that each do ``work``, while the parent does something else."""
     pids = []
     for _ in range(count):
         pid = os.fork()
@@ -168,6 +221,7 @@ def forked(work: Callable[[], Any], count: int = CHILDREN) -> list[int]:
                 sys.stderr.flush()
                 os._exit(code)
         pids.append(pid)
+    meanwhile()
     return [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
 
 
@@ -181,4 +235,6 @@ DO: dict[str, Callable[[str], Row]] = {
     "in_the_middle": in_the_middle,
     "in_memory": in_memory,
     "before_use": before_use,
+    "outliving": outliving,
+    "in_a_transaction": in_a_transaction,
 }

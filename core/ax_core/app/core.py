@@ -200,6 +200,7 @@ class Core:
         if self.closed:
             return
         if self._pid == os.getpid() and self._db is not None:
+            self.live.closed = True
             end = self.clock.monotonic() + drain
             pause = _thread.allocate_lock()
             pause.acquire()

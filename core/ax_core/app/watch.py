@@ -38,7 +38,7 @@ class Watch:
         # Its own, whatever a test puts in their place meanwhile: another clock must not judge this store's leases.
         self._clock, self._live, self._sessions = core.clock, core.live, core.sessions
         self._owner, self._tell, self._wirings = core.owner, core.tell, core._wirings
-        self._stopped = self._apart = False
+        self._stopped = False
         self._reconciling = _thread.allocate_lock()
         self._wake = _thread.allocate_lock()
         self._wake.acquire()
@@ -55,20 +55,19 @@ class Watch:
             self._wake.release()
 
     def _on_its_thread(self) -> None:
-        self._apart = True
         while not self._stopped:
             self._wake.acquire(timeout=TICK)
             if self._stopped:
                 return
             try:
-                self.tick()
+                self.tick(apart=True)
             except Exception as error:
                 # A store that is away for a while must not end the watch; what it could not do it does next time.
                 if not self._stopped:
                     self._core.hooks.complain("the watch could not reach the store", error)
 
-    def tick(self, everything: bool = False) -> None:
-        """One round of duties; ``everything``: those of a heartbeat too."""
+    def tick(self, everything: bool = False, apart: bool = False) -> None:
+        """One round of duties; ``everything``: those of a heartbeat too; ``apart``: see :meth:`beat`."""
         core, now = self._core, self._clock.monotonic()
         attempts = self._live.all()
         if attempts:
@@ -77,10 +76,10 @@ class Watch:
                 self._warn(attempt, now)
         if everything or now - self._last_beat >= core.settings.heartbeat:
             self._last_beat = now
-            self.beat(attempts)
+            self.beat(attempts, apart)
 
-    def beat(self, attempts: list[OpenAttempt]) -> None:
-        """The slower duties, once a heartbeat."""
+    def beat(self, attempts: list[OpenAttempt], apart: bool = False) -> None:
+        """The slower duties, once a heartbeat; ``apart``: tools are asked about their doubts on another thread."""
         core, now = self._core, self._clock.now()
         until = now + micros(core.settings.lease)
         if attempts:
@@ -92,10 +91,10 @@ class Watch:
             self._db.write(sweep(now, self._owner, self._tell), "recover", True)
         if self._db.read(anything_due(now)):
             self._db.write(expire_due(now, self._tell), "control")
-        if not self._apart:
+        if not apart:
             self.reconcile()
         elif self._reconciling.acquire(False):
-            # On a thread of its own: a downstream that hangs must not keep this one from renewing leases.
+            # A downstream that hangs must not keep this thread from renewing leases.
             core.threads.spawn(self._reconcile_apart)
 
     def _reconcile_apart(self) -> None:

@@ -84,7 +84,8 @@ def confirm(
     moved = tasks.move(tx, row, step, now, by, tell("confirmed", by=by, edited=edited is not None))
     if moved is None:
         raise NotAllowed(f"task {task_id} was moved while it was being confirmed; look again", task_id=task_id)
-    return Verdict(True, task_id, moved.state, f"approved by {by}; it runs when its caller comes back, or in ax.serve()")
+    then = "it runs when its caller comes back, or in ax.serve()"
+    return Verdict(True, task_id, moved.state, f"approved by {by}; {then}")
 
 
 def _merged_again(tx: Tx, row: TaskRow, edited: Edited, now: Micros, by: str, tell: Tell) -> None:
@@ -140,7 +141,8 @@ def _open_question(tx: Tx, ns: str, task_id: str) -> tuple[TaskRow, ApprovalRow 
         raise UnknownTask(f"no task {task_id}", task_id=task_id)
     asked = approvals.latest(tx, task_id)
     if asked is None:
-        raise NotAllowed(f"task {task_id} ({row.tool}) is {row.state} and was never up for confirmation", task_id=task_id)
+        why = f"task {task_id} ({row.tool}) is {row.state} and was never up for confirmation"
+        raise NotAllowed(why, task_id=task_id)
     if asked.decision is not None or row.state != State.CONFIRMING:
         return row, _decided(row, asked)
     return row, asked
@@ -151,7 +153,8 @@ def _decided(row: TaskRow, asked: ApprovalRow | None) -> Verdict:
         return Verdict(False, row.id, row.state, f"it is {row.state} ({row.reason}) and waits for nobody")
     when = moment(asked.decided_at)
     who = "nobody in time" if asked.decision == EXPIRED else asked.decided_by
-    return Verdict(False, row.id, row.state, f"already decided: {asked.decision} by {who} at {when:%Y-%m-%d %H:%M:%S} UTC")
+    told = f"already decided: {asked.decision} by {who} at {when:%Y-%m-%d %H:%M:%S} UTC"
+    return Verdict(False, row.id, row.state, told)
 
 
 def _capped(text: str | None) -> str | None:

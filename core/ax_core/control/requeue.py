@@ -74,7 +74,8 @@ def requeue(tx: Tx, ns: str, task_id: str, by: str, now: Micros, tell: Tell) -> 
         raise NotAllowed(f"task {task_id} was moved while it was being requeued; look again", task_id=task_id)
     if row.dedupe_key is not None:
         held = bindings.holder(tx, row.ns, row.dedupe_key)
-        take_key(tx, moved, now, None if held is None or held.expires_at is None else (held.expires_at - held.last_at) / 1e6)
+        expires = None if held is None else held.expires_at
+        take_key(tx, moved, now, None if held is None or expires is None else (expires - held.last_at) / 1e6)
     return Verdict(True, task_id, moved.state, message)
 
 

@@ -41,7 +41,7 @@ def resolve(
         if row.reason == Reason.RESOLVED:
             return Verdict(False, task_id, row.state, f"already resolved: it is {standing(tx, row)}")
         raise NotAllowed(
-            f"task {task_id} ({row.tool}) is {row.state}{f' ({row.reason})' if row.reason else ''}: nothing is in doubt",
+            f"task {task_id} ({row.tool}) is {row.state} ({row.reason or 'as it should be'}): nothing is in doubt",
             task_id=task_id,
         )
     if happened and rerun:
@@ -87,7 +87,8 @@ def reconciled(
     """The tool's own ``reconcile`` spoke about an attempt that is in doubt and closed."""
     match verdict:
         case Happened():
-            step = transitions.settle("reconcile", State.SUCCESS, now, result=result or "null", detail={"happened": True})
+            told = {"happened": True}
+            step = transitions.settle("reconcile", State.SUCCESS, now, result=result or "null", detail=told)
         case DidNotHappen():
             step = transitions.queue("reconcile", Reason.INTERRUPTED, {"happened": False})
         case _:

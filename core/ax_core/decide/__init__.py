@@ -1,7 +1,7 @@
 """What an ending means: pure decisions on frozen data, the ending table of the semantics page as code."""
 
 from .delays import delay
-from .endings import POISON, Decision, Facts, decide
+from .endings import POISON, SUCCEEDED, Decision, Facts, decide
 from .outcomes import (
     DidNotHappen,
     Happened,
@@ -17,6 +17,7 @@ from .outcomes import (
 
 __all__ = [
     "POISON",
+    "SUCCEEDED",
     "Decision",
     "DidNotHappen",
     "Facts",

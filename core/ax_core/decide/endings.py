@@ -60,11 +60,15 @@ class Decision:
         return self.state is State.RETRY_WAIT
 
 
+SUCCEEDED = Decision(State.SUCCESS)
+"""What a body that came back has earned, whatever is known of its task."""
+
+
 def decide(facts: Facts, outcome: Outcome) -> Decision:
     """The ending table: what becomes of a task whose attempt ended in ``outcome``."""
     match outcome:
         case Returned():
-            return Decision(State.SUCCESS)
+            return SUCCEEDED
         case Raised(not_applied=not_applied):
             return _raised(facts, not_applied)
         case TimedOut(closed=closed, entered=entered):

@@ -66,8 +66,8 @@ def _again(tx: Tx, sub: Submission, known: TaskRow, kind: str, submitted_hash: s
         return Seat(
             known,
             refusal=RequestConflict(
-                f"request {row.request_id!r} is known with {other} (task {known.id}), and is now sent for {row.tool!r}: "
-                "give a new decision a new request id",
+                f"request {row.request_id!r} is known with {other} (task {known.id}), and is now sent for "
+                f"{row.tool!r}: give a new decision a new request id",
                 task_id=known.id,
                 for_model="Refused, nothing was done: this request id was used before for something else.",
             ),
@@ -105,7 +105,8 @@ def _quarantine(tx: Tx, sub: Submission, line: list[RunRow], wiring: Wiring) -> 
 
 def _to_be_asked(sub: Submission, other: TaskRow) -> bool:
     """Whether a person decides about a call that was done before."""
-    return sub.call.tool.policy.on_duplicate == "confirm" and other.state == State.SUCCESS and not _conflicts(sub, other)
+    asks = sub.call.tool.policy.on_duplicate == "confirm"
+    return asks and other.state == State.SUCCESS and not _conflicts(sub, other)
 
 
 def _conflicts(sub: Submission, other: TaskRow) -> bool:

@@ -131,7 +131,8 @@ def verdict(row: TaskRow, note: str | None = None) -> AXError:
     return say(
         StillRunning,
         f"is {state}{f' ({reason})' if reason else ''}; the wait ran out, the task goes on",
-        f"{row.tool} has not finished yet (task {row.id}); it goes on. It was not started a second time: do not repeat it.",
+        f"{row.tool} has not finished yet (task {row.id}); it goes on. It was not started a second time: "
+        "do not repeat it.",
     )
 
 
@@ -142,7 +143,8 @@ def _cancelled(row: TaskRow, name: str, tail: str) -> AXError:
         return Rejected(
             f"{name} was rejected by a person{text}{tail}",
             task_id=row.id,
-            for_model=f"REJECTED: a person refused {row.tool}; it was not executed.{text} Do not issue it again unchanged.",
+            for_model=f"REJECTED: a person refused {row.tool}; it was not executed.{text} "
+            "Do not issue it again unchanged.",
         )
     if row.reason == Reason.APPROVAL_EXPIRED:
         return Rejected(
@@ -169,7 +171,8 @@ def _stored_value(row: TaskRow, wiring: Wiring) -> Any:
     value = wiring.codec.readable(row.result)
     if isinstance(value, Unreadable):
         raise StoreError(
-            f"task {row.id} ({row.tool}) succeeded, but its stored result cannot be read ({value}); it was not run again",
+            f"task {row.id} ({row.tool}) succeeded, but its stored result cannot be read ({value}); "
+            "it was not run again",
             task_id=row.id,
             for_model=f"{row.tool} was done, but its result can no longer be read. It was not executed again.",
         )

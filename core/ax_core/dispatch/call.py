@@ -124,6 +124,9 @@ def prepare(call: Call, wiring: Wiring) -> Submission:
     if policy.effect is not Effect.READ and where is not None and invalid is None:
         twin = keys.digest(wiring.ns, where, fingerprint)[:32]
     timeout = _least(call.timeout, policy.timeout)
+    bound_key = None
+    if invalid is None and not call.repeat:
+        bound_key = dedupe_key(call, wiring.ns, args, args_hash, session, run_id, in_run)
     row = TaskRow(
         id=task_id,
         ns=wiring.ns,
@@ -137,12 +140,12 @@ def prepare(call: Call, wiring: Wiring) -> Submission:
         state=State.RUNNING.value,
         reason=None,
         request_id=call.request_id,
-        idempotency_key=task_id if call.request_id is None else keys.idempotency_key(wiring.ns, tool.name, call.request_id),
+        idempotency_key=_key_of(call, wiring, task_id),
         submitted_hash=submitted_hash,
         args_hash=args_hash,
         fingerprint=fingerprint,
         twin=twin,
-        dedupe_key=None if invalid or call.repeat else dedupe_key(call, wiring.ns, args, args_hash, session, run_id, in_run),
+        dedupe_key=bound_key,
         payload=payload,
         result=None,
         error=None,
@@ -173,6 +176,13 @@ def prepare(call: Call, wiring: Wiring) -> Submission:
     )
     confirm = policy.confirm if isinstance(policy.confirm, bool) else invalid is None and bool(policy.confirm(args))
     return Submission(call, row, args, invalid, call.key is not None, confirm, in_run, timeout)
+
+
+def _key_of(call: Call, wiring: Wiring, task_id: str) -> str:
+    """The task's own key: the same for the same request, even in a database that lost it."""
+    if call.request_id is None:
+        return task_id
+    return keys.idempotency_key(wiring.ns, call.tool.name, call.request_id)
 
 
 def dedupe_key(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any
 
 from ..control.recover import is_lost
 from ..decide import Lost, Outcome
-from ..errors import UnknownTask
+from ..errors import Closed, UnknownTask
 from ..model import TaskRow
 from ..policy import Effect
 from ..registry import Tool
@@ -123,9 +124,11 @@ def following(
             if State(row.state) in FINAL or (row.state == State.CONFIRMING and not for_people):
                 return conclude(row, wiring, how, note, outcome)
             if _given_up(row) and not (detached or for_people):
-                raise verdict(row, "Its last attempt ran out of time and has not been seen to end; until then nothing runs.")
+                raise verdict(row, "Its last attempt ran out of time and has not been seen to end; nothing runs until then.")
             now = wiring.clock.now()
             if runner is not None and _ready(row, now):
+                if wiring.live.closed:
+                    raise Closed(f"this AX was closed; task {row.id} waits for whoever holds its request")
                 durable = row.effect != Effect.READ
                 op = claim(row.id, runner.tool, wiring, runner.timeout, how)
                 seat = yield Write(op, "claim", durable, partial(_let_go, wiring, runner.tool))
@@ -156,8 +159,6 @@ def following(
 
 def entering(row: TaskRow, runner: Runner, wiring: Wiring) -> Enter:
     """The step that enters the body of a claimed task."""
-    import json
-
     now = wiring.clock.monotonic()
     deadline = None if row.deadline_at is None else now + (row.deadline_at - wiring.clock.now()) / 1e6
     context = Context(row, wiring, deadline)

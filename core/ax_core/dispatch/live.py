@@ -34,9 +34,14 @@ class OpenAttempt:
 
 
 class Live:
-    """The open attempts of one process."""
+    """The open attempts of one process.
+
+    Attributes:
+        closed: this AX is closing: what runs may end and be recorded, but nothing that waited starts any more.
+    """
 
     def __init__(self) -> None:
+        self.closed = False
         self._open: dict[tuple[str, int], OpenAttempt] = {}
         self._promised: set[object] = set()
 

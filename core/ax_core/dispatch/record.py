@@ -6,11 +6,23 @@ import dataclasses
 import json
 from dataclasses import dataclass
 
+from ..clock import Micros
 from ..codec import encode_error
 from ..compensation import ORIGIN
 from ..control import late
 from ..control.recover import facts
-from ..decide import Lost, Outcome, Raised, Returned, Stopped, TimedOut, decide, delay
+from ..decide import (
+    SUCCEEDED,
+    Decision,
+    Lost,
+    Outcome,
+    Raised,
+    Returned,
+    Stopped,
+    TimedOut,
+    decide,
+    delay,
+)
 from ..errors import AXError, TaskCancelled, TaskTimeout
 from ..model import TaskRow
 from ..policy import Effect, Policy
@@ -52,7 +64,8 @@ def stored(outcome: Outcome, wiring: Wiring) -> Stored:
             text = encode_error(error) if error is not None else None
             return Stored("raised", None, text, None, not_applied)
         case TimedOut():
-            return Stored("timeout", None, json.dumps({"type": "TaskTimeout", "message": "the time ran out"}), None, False)
+            text = json.dumps({"type": "TaskTimeout", "message": "the time ran out"})
+            return Stored("timeout", None, text, None, False)
         case Stopped():
             return Stored("stopped", None, None, None, False)
         case Lost(entered=entered):
@@ -66,20 +79,15 @@ def record(wiring: Wiring, row: TaskRow, policy: Policy, outcome: Outcome, kept:
 
     def op(tx: Tx) -> Written:
         now = wiring.clock.now()
-        seen = row
-        if not isinstance(outcome, Returned):
+        if isinstance(outcome, Returned):
+            seen, decision, due = row, SUCCEEDED, None
+        else:
             # Anything but a success is judged on the newest facts: a cancel may have come meanwhile.
             fresh = tasks.get(tx, row.id)
             if fresh is None or fresh.state != State.RUNNING or fresh.fence != row.fence:
                 return _too_late(tx, wiring, row, outcome, kept, now)
             seen = fresh
-        decision = decide(facts(seen, waited=row.origin == "call" or (row.origin != ORIGIN and wiring.waiters.any(row.id))), outcome)
-        if row.origin == ORIGIN and decision.reason is Reason.RETRIES_EXHAUSTED:
-            decision = dataclasses.replace(decision, reason=Reason.COMPENSATION_FAILED)
-        due = None
-        if decision.retry:
-            after = outcome.retry_after if isinstance(outcome, Raised) else None
-            due = now + delay(policy.backoff, seen.failures + 1, after, wiring.clock.random())
+            decision, due = _judged(seen, outcome, policy, now, wiring)
         if not isinstance(outcome, Returned) or row.attempt > 1:
             attempts.keep(tx, seen, kept.name, now, error=kept.error, closed=decision.closed)
         step = transitions.end(
@@ -103,6 +111,21 @@ def record(wiring: Wiring, row: TaskRow, policy: Policy, outcome: Outcome, kept:
         return Written(moved, True, note, ended)
 
     return op
+
+
+def _judged(
+    row: TaskRow, outcome: Outcome, policy: Policy, now: Micros, wiring: Wiring
+) -> tuple[Decision, Micros | None]:
+    """What an ending other than a success comes to, and when the next attempt is due."""
+    undoing = row.origin == ORIGIN
+    waited = row.origin == "call" or (not undoing and wiring.waiters.any(row.id))
+    decision = decide(facts(row, waited=waited), outcome)
+    if undoing and decision.reason is Reason.RETRIES_EXHAUSTED:
+        decision = dataclasses.replace(decision, reason=Reason.COMPENSATION_FAILED)
+    if not decision.retry:
+        return decision, None
+    after = outcome.retry_after if isinstance(outcome, Raised) else None
+    return decision, now + delay(policy.backoff, row.failures + 1, after, wiring.clock.random())
 
 
 def _undone(tx: Tx, undo: TaskRow, now: int, wiring: Wiring) -> None:

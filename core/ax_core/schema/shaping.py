@@ -10,7 +10,7 @@ from typing import Any
 from ax_core.schema import tags
 from ax_core.schema.bounds import BOUNDS, bounds_of
 from ax_core.schema.checking import Place, followed, within
-from ax_core.schema.dialect import Dialect
+from ax_core.schema.dialect import Dialect, every_keyword
 from ax_core.schema.errors import SchemaError
 from ax_core.schema.problems import JSON_TYPES
 from ax_core.schema.shape import ANYTHING, EVERY, NOTHING, Elements, Members, Shape, Tagged
@@ -37,10 +37,14 @@ _UNIONS = ("anyOf", "oneOf")
 
 @dataclass(slots=True)
 class _Shaping:
-    """One schema being laid out: shapes by the identity of their subschema, and parts still to fill."""
+    """One schema being laid out: shapes by the identity of their subschema, and parts still to fill.
+
+    A ``$dynamicRef`` is left to jsonschema: where it leads depends on the way there.
+    """
 
     dialect: Dialect
     fits: Callable[[Place, Any], bool]
+    ignored: frozenset[str]
     made: dict[int, Shape] = field(default_factory=dict)
     open: set[int] = field(default_factory=set)
     todo: deque[Callable[[], None]] = field(default_factory=deque)
@@ -54,7 +58,8 @@ class _Shaping:
             if key in self.open:
                 raise SchemaError(place.path, "it refers only to itself; give it a type")
             self.open.add(key)
-            self.made[key] = self.fresh(place, schema)
+            known = {name: each for name, each in schema.items() if name not in self.ignored}
+            self.made[key] = self.fresh(place, known)
             self.open.discard(key)
         return self.made[key]
 
@@ -63,7 +68,7 @@ class _Shaping:
 
     def fresh(self, place: Place, schema: dict[str, Any]) -> Shape:
         parts: list[Shape] = []
-        reference = schema.get("$ref", schema.get("$dynamicRef"))
+        reference = schema.get("$ref")
         if isinstance(reference, str):
             target = self.shape(followed(place, reference, self.dialect))
             if self.dialect.ref_alone or schema.keys() <= ANNOTATIONS | {"$ref"}:
@@ -84,7 +89,10 @@ class _Shaping:
         decides, choices = True, None
         if values is not None:
             accepts &= {JSON_TYPES[type(value)] for value in values}
-            decides = all(isinstance(value, str) for value in values)
+            decides = all(isinstance(value, str) for value in values) and not schema.keys() >= {
+                "const",
+                "enum",
+            }
             choices = frozenset(value for value in values if isinstance(value, str))
         members: tuple[Members, ...] = ()
         if schema.keys() & {"properties", "required", "additionalProperties"}:
@@ -183,7 +191,7 @@ def shape_of(root: Place, dialect: Dialect, fits: Callable[[Place, Any], bool]) 
     Raises:
         SchemaError: a reference that leads only to itself.
     """
-    shaping = _Shaping(dialect, fits)
+    shaping = _Shaping(dialect, fits, every_keyword() - dialect.keywords)
     made = shaping.shape(root)
     while shaping.todo:
         shaping.todo.popleft()()

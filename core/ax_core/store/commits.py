@@ -42,6 +42,7 @@ class Commits:
         self._full: bool | None = None
         self._since_checkpoint = 0
         self._checkpointing = _thread.allocate_lock()
+        self._resting: Exclusive | None = None
 
     def run(self, op: Op[T], name: str, durable: bool = False) -> T:
         """Run ``op`` in a committed transaction, on this thread or on that of whoever leads.
@@ -65,7 +66,27 @@ class Commits:
 
     def exclusive(self) -> Exclusive:
         """Keep every other write of this process waiting, for one that holds the database's write lock itself."""
-        return self._line.exclusive()
+        held = self._line.exclusive()
+        assert held is not None
+        return held
+
+    def rest(self, seconds: float) -> bool:
+        """Hold still with no connection open, until :meth:`go_on`; False: it does not come to that in time."""
+        if not self._checkpointing.acquire(timeout=seconds):
+            return False
+        self._resting = self._line.exclusive(seconds)
+        if self._resting is None:
+            self._checkpointing.release()
+            return False
+        self._discard()
+        return True
+
+    def go_on(self) -> None:
+        """The end of a rest."""
+        held, self._resting = self._resting, None
+        if held is not None:
+            held.release()
+            self._checkpointing.release()
 
     def close(self) -> None:
         """Checkpoint and close; callers must have stopped."""

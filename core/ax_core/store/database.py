@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..clock import Clock
 from ..errors import PolicyError
 from ..threads import Threads
-from . import migrate
+from . import forks, migrate
 from .commits import Commits
 from .dialects import Dialect, sqlite_path
 from .held import Held
@@ -44,11 +44,15 @@ class Database:
     ) -> None:
         self.url = str(engine.url) if engine is not None else url
         if not self.url.startswith("sqlite"):
-            raise PolicyError(f"the inline form keeps its truth in SQLite; {self.url.split(':', 1)[0]} is not served")
+            raise PolicyError(
+                f"the inline form keeps its truth in SQLite; {self.url.split(':', 1)[0]} is not served"
+            )
         self.dialect = Dialect()
         self.path = sqlite_path(self.url)
         if self.path is None and engine is not None:
-            raise PolicyError("an in-memory engine cannot be shared: use AX('sqlite://') or an engine on a file")
+            raise PolicyError(
+                "an in-memory engine cannot be shared: use AX('sqlite://') or an engine on a file"
+            )
         self.where = self.path or "in memory"
         self._engine, self._announce, self.threads = engine, announce, threads
         self._anchor: Any = None  # keeps a database in memory alive
@@ -62,6 +66,7 @@ class Database:
         Raises:
             StoreError: it cannot be opened, or a newer AX wrote it.
         """
+        forks.attend(self)
         raw = None
         try:
             raw = self._connect()
@@ -110,8 +115,23 @@ class Database:
             self._engine = create_engine("sqlite://", creator=self._connect, poolclass=NullPool)
         return self._engine
 
+    def rest(self, seconds: float) -> bool:
+        """Hold still for a fork, with no connection open but what keeps a database in memory alive."""
+        if not self.commits.rest(seconds) or not self.reads.rest(seconds):
+            return False
+        if self._engine is None:
+            return True
+        self._engine.dispose()  # the user's own, too: what lies idle in its pool would be inherited
+        return not getattr(self._engine.pool, "checkedout", int)()
+
+    def go_on(self) -> None:
+        """The end of a rest."""
+        self.reads.go_on()
+        self.commits.go_on()
+
     def close(self) -> None:
         """Close every connection."""
+        forks.leave(self)
         self.commits.close()
         self.reads.close()
         if self._anchor is not None:
@@ -124,7 +144,11 @@ class Database:
             raw = sqlite3.connect(self._memory, uri=True, check_same_thread=False)
         else:
             raw = sqlite3.connect(self.path, uri=self.path.startswith("file:"), check_same_thread=False)
-        self.dialect.prepare(raw)
+        try:
+            self.dialect.prepare(raw)
+        except BaseException:
+            raw.close()
+            raise
         return raw
 
 
@@ -138,5 +162,3 @@ def announce(path: str) -> None:
     import logging
 
     logging.getLogger("ax").info("AX keeps its record in %s", path)
-
-

@@ -94,8 +94,8 @@ class Line:
             self._rescue(item)
             raise
 
-    def exclusive(self) -> Exclusive:
-        """Wait for the lead, and keep it until the answer is released."""
+    def exclusive(self, seconds: float = -1) -> Exclusive | None:
+        """Wait for the lead, and keep it until the answer is released; None: it did not come in time."""
         item = Item(None, "exclusive", True)
         try:
             self.items.append(item)
@@ -103,8 +103,9 @@ class Line:
             if mine and self.items[0] is not item:  # those before it come first
                 self._pass_on()
                 mine = False
-            if not mine:
-                self._turn(item)
+            if not mine and not self._turn(item, seconds):
+                self._rescue(item)
+                return None
             return Exclusive(self, item)
         except BaseException:
             self._rescue(item)
@@ -128,14 +129,16 @@ class Line:
         while items and items[0].done:
             items.popleft()
 
-    def _turn(self, item: Item) -> bool:
-        """Wait: True once this thread leads, False once the operation is answered."""
+    def _turn(self, item: Item, seconds: float = -1) -> bool:
+        """Wait: True once this thread leads, False once the operation is answered, or the time is over."""
         while True:
-            item.wake.acquire()
+            in_time = item.wake.acquire(timeout=seconds)
             if item.done:
                 return False
             if self._holder.get(0) is item:
                 return True
+            if not in_time:
+                return False
 
     def _pass_on(self) -> None:
         """Give the lead to whoever stands first, or to nobody."""

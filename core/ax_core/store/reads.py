@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -24,6 +26,8 @@ class Reads:
         self._idle: deque[Any] = deque()
         self._asked: deque[tuple[Op[Any], asyncio.AbstractEventLoop, asyncio.Future[Any]]] = deque()
         self._room: deque[None] = deque([None] * HELPERS)
+        self._busy: deque[None] = deque()
+        self._gate: _thread.LockType | None = None
         self._closed = False
 
     def run(self, op: Op[T]) -> T:
@@ -34,6 +38,7 @@ class Reads:
         """
         raw = None
         try:
+            self._begin()
             raw = self._take()
             try:
                 return self._on(raw, op)
@@ -52,6 +57,7 @@ class Reads:
         finally:
             if raw is not None:
                 self._give_back(raw)
+            self._busy.pop()
 
     async def arun(self, op: Op[T]) -> T:
         """:meth:`run` on a helper thread."""
@@ -61,14 +67,42 @@ class Reads:
         self._send()
         return await future
 
+    def rest(self, seconds: float) -> bool:
+        """Hold still with no connection open, until :meth:`go_on`; False: it does not come to that in time."""
+        gate = _thread.allocate_lock()
+        gate.acquire()
+        self._gate = gate
+        give_up = time.monotonic() + seconds
+        while self._busy and time.monotonic() < give_up:
+            time.sleep(0.001)  # a read is over in less, and tells nobody
+        self._close_idle()
+        return not self._busy
+
+    def go_on(self) -> None:
+        """The end of a rest."""
+        gate, self._gate = self._gate, None
+        if gate is not None:
+            gate.release()
+
     def close(self) -> None:
         """Close every connection; those in use as soon as they are not."""
         self._closed = True
+        self._close_idle()
+
+    def _close_idle(self) -> None:
         while True:
             try:
                 self._idle.pop().close()
             except IndexError:
                 return
+
+    def _begin(self) -> None:
+        self._busy.append(None)
+        while (gate := self._gate) is not None:
+            self._busy.pop()
+            with gate:
+                pass
+            self._busy.append(None)
 
     def _on(self, raw: Any, op: Op[T]) -> T:
         raw.execute("BEGIN")
@@ -95,7 +129,7 @@ class Reads:
     def _give_back(self, raw: Any) -> None:
         self._idle.append(raw)
         if self._closed:
-            self.close()
+            self._close_idle()
 
     def _send(self) -> None:
         """A helper for what is asked, unless as many as may be are at it."""

@@ -42,6 +42,8 @@ leaves = st.sampled_from(
         {"enum": ["a", "1", 1]},
         {"enum": ["a", "b"]},
         {"const": "a"},
+        {"const": "a", "enum": ["b"]},
+        {"const": "a", "enum": ["a", "b"]},
         {"type": "array", "maxItems": 1},
         {"minimum": 1, "minLength": 2},
         {"$ref": "#/$defs/n"},

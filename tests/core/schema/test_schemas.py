@@ -181,6 +181,14 @@ def test_a_guessed_dialect_never_makes_a_keyword_mean_nothing() -> None:
         {"$schema": "http://json-schema.org/draft-04/schema#", **takes({"x": {"const": 1}}, "x")}
     )
     assert said.remarks == ("#/properties/x: const is unknown to this dialect and ignored",)
+    assert admitted(said, {"x": "a"}) == {"x": "a"}
+
+
+def test_a_dynamic_reference_is_followed_on_the_way_it_is_reached() -> None:
+    node = {"$dynamicAnchor": "node", **takes({"next": {"$dynamicRef": "#node"}, "n": {"type": "integer"}})}
+    gate = compile_gate(takes({"x": {"$ref": "#/$defs/node"}}, **{"$defs": {"node": node}}))
+    assert admitted(gate, {"x": {"n": "1", "next": {"n": 1}}}) == {"x": {"n": 1, "next": {"n": 1}}}
+    refused(gate, {"x": {"next": {"next": {"n": "z"}}}})
 
 
 def test_the_caller_s_schema_is_neither_changed_nor_shared() -> None:

@@ -1,0 +1,150 @@
+"""Wrapping: what goes in comes back in kind, and what cannot work is told before anything runs."""
+
+from typing import Any
+
+import pytest
+from langchain_core.tools import BaseTool, BaseToolkit, StructuredTool
+from support.sample_tools import Offset, add, fancy, returning, shout
+
+from ax_adapters.langchain import wrap_tool, wrap_tools
+from ax_core import AX, Effect, Policy, PolicyError
+
+
+class Kit(BaseToolkit):
+    """A toolkit of two."""
+
+    def get_tools(self) -> list[BaseTool]:
+        return [add, shout]
+
+
+def plus(a: int) -> int:
+    """Adds one."""
+    return a + 1
+
+
+def test_containers_come_back_in_kind(ax: AX) -> None:
+    """A list for a list, a tuple for a tuple, a list for a toolkit; callables become tools of their own name."""
+    assert [made.name for made in wrap_tools([add, plus], ax)] == ["add", "plus"]
+    assert isinstance(wrap_tools((add, fancy), ax), tuple)
+    assert [made.name for made in wrap_tools(Kit(), ax)] == ["add", "shout"]
+    assert wrap_tool(plus, ax).invoke({"a": 1}) == 2
+
+
+def test_what_is_no_tool_of_ours_passes_through(ax: AX) -> None:
+    """Dicts that a provider runs itself, and tools that are wrapped already, come back as the same objects."""
+    search = {"type": "web_search"}
+    wrapped = wrap_tool(add, ax)
+    assert wrap_tools([search, wrapped], ax) == [search, wrapped]
+    assert wrap_tools([search, wrapped], ax)[1] is wrapped
+
+
+def test_the_originals_stay_bare(ax: AX) -> None:
+    """Whoever holds the original calls it without AX."""
+    made = Offset()
+    wrap_tools([made], ax)
+    assert made.invoke({"a": 1}) == 14
+    assert ax.tasks().tasks == ()
+
+
+def test_a_tool_that_is_rebuilt_is_the_same_tool(ax: AX) -> None:
+    """The same name, schema and policy again is no clash: MCP clients build their tools anew for each request."""
+    for _ in range(3):
+        assert wrap_tool(returning("x"), ax, policy="read").invoke({"a": 1}) == "x"
+
+
+def test_policies_go_by_name(ax: AX) -> None:
+    """Each tool has the policy that names it, the rest the default effect; a timeout is for those without their own."""
+    wrap_tools(
+        [add, fancy, shout],
+        ax,
+        policies={"add": Policy(Effect.UNSAFE, timeout=3), "fancy": {"effect": "keyed", "retries": 2}},
+        default_effect="read",
+        timeout=9,
+    )
+    policies = {name: ax.tools.get(name).policy for name in ("add", "fancy", "shout")}
+    assert {name: (p.effect.value, p.timeout, p.retries) for name, p in policies.items()} == {
+        "add": ("unsafe", 3, 0),
+        "fancy": ("keyed", 9, 2),
+        "shout": ("read", 9, 0),
+    }
+
+
+def test_without_a_timeout_there_is_none(ax: AX) -> None:
+    """A wrapped tool may take as long as the bare one."""
+    wrap_tool(add, ax)
+    assert ax.tools.get("add").policy.timeout is None
+
+
+@pytest.mark.parametrize(
+    ("policies", "told"),
+    [
+        ({"addd": "read"}, "'addd', which is no tool of this list; did you mean 'add'"),
+        ({"zzz": "read"}, "the tools are: add"),
+        ({"add": {"confirms": True}}, "tool 'add': policy key 'confirms' is unknown; did you mean 'confirm'"),
+        ({"add": "raed"}, "tool 'add': effect 'raed' is unknown; did you mean 'read'"),
+        ({"add": {"confirm": "alway"}}, "tool 'add': confirm='alway' must be True, False or a predicate"),
+        ({"add": {"confirm": []}}, "confirm="),
+        ({"add": {"confirm": None}}, "confirm=None"),
+        ({"add": {"confirm": "False"}}, "confirm='False'"),
+        ({"add": 7}, "not int"),
+    ],
+    ids=str,
+)
+def test_an_invalid_policy_is_an_error_at_wrapping(policies: dict[str, Any], told: str, ax: AX) -> None:
+    """It names the tool and the key and what was meant; nothing is registered under it."""
+    with pytest.raises(PolicyError) as caught:
+        wrap_tools([add], ax, policies=policies)
+    assert told in str(caught.value)
+    assert ax.tools.find("add") is None
+
+
+def test_names_that_clash(ax: AX) -> None:
+    """Two tools of one name in a list, and another tool of a known name, are refused, with a hint."""
+    with pytest.raises(PolicyError, match="two tools are named 'value'"):
+        wrap_tools([returning(1), returning(2)], ax)
+    wrap_tool(returning(1), ax)
+    other = StructuredTool.from_function(plus, name="value")
+    with pytest.raises(PolicyError, match="'value'"):
+        wrap_tool(other, ax)
+    with pytest.raises(PolicyError, match="'value'"):
+        wrap_tool(returning(1), ax, policy="unsafe")
+
+
+@pytest.mark.parametrize("method", ["invoke", "ainvoke", "run", "arun"])
+def test_a_class_that_bypasses_run_is_refused(method: str, ax: AX) -> None:
+    """AX could not stand between; the reason says which method, and what to do."""
+
+    def whole(self: Any, *args: Any, **more: Any) -> str:
+        return "done without _run"
+
+    cls = type("Whole", (Offset,), {method: whole, "__module__": __name__})
+    with pytest.raises(PolicyError, match=rf"overrides {method}\(\) without reaching _run"):
+        wrap_tool(cls(), ax)
+
+
+def test_a_class_that_extends_run_is_wrapped(ax: AX) -> None:
+    """super().invoke() reaches the seam."""
+
+    class Louder(Offset):
+        def invoke(self, *args: Any, **more: Any) -> Any:
+            return super().invoke(*args, **more) * 2
+
+    assert wrap_tool(Louder(), ax).invoke({"a": 1}) == 28
+    assert len(ax.tasks().tasks) == 1
+
+
+def test_what_is_no_list_is_refused(ax: AX) -> None:
+    """One tool goes to wrap_tool; a misspelt on_refusal is told at once."""
+    with pytest.raises(PolicyError, match="one tool: wrap_tool"):
+        wrap_tools(add, ax)
+    with pytest.raises(PolicyError, match="on_refusal='rais'"):
+        wrap_tools([add], ax, on_refusal="rais")
+
+
+def test_undeclared_tools_are_told_once(ax: AX, caplog: pytest.LogCaptureFixture) -> None:
+    """One line says which they are, what that means, and how to declare them."""
+    for _ in range(2):
+        wrap_tools([add, shout, fancy], ax, policies={"fancy": "read"})
+    (line,) = [record.message for record in caplog.records if "undeclared" in record.message]
+    assert "add, shout" in line and "fancy" not in line
+    assert "policies={'add': 'read'}" in line
