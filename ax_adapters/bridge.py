@@ -79,22 +79,30 @@ def tell_undeclared(ax: AX, made: Mapping[str, Policy]) -> None:
 
 
 class Refusals:
-    """How often each run was refused for lack of budget, for the newest runs of this process."""
+    """In how many steps each run was refused for lack of budget, for the newest runs of this process.
+
+    A step is one message of the model: it cannot have listened to what its own parallel calls are told.
+    """
 
     def __init__(self, keep: int = 1024) -> None:
-        self._counts: OrderedDict[str, int] = OrderedDict()
+        self._steps: OrderedDict[str, set[Any]] = OrderedDict()
         self._keep = keep
 
-    def must_raise(self, error: AXError, run: str, on_refusal: str) -> bool:
-        """Whether this verdict is raised to the host instead of told to the model."""
+    def must_raise(self, error: AXError, run: str, step: Any, on_refusal: str) -> bool:
+        """Whether this verdict is raised to the host instead of told to the model.
+
+        Args:
+            step: which message of the model asked; None: each call counts.
+        """
         if on_refusal == "raise" or isinstance(error, SessionBusy):
             return True
         if not isinstance(error, BudgetExceeded):
             return False
-        count = self._counts[run] = self._counts.pop(run, 0) + 1
-        while len(self._counts) > self._keep:
-            self._counts.popitem(last=False)
-        return count > REFUSALS_BEFORE_RAISING
+        steps = self._steps[run] = self._steps.pop(run, set())
+        steps.add(object() if step is None else step)
+        while len(self._steps) > self._keep:
+            self._steps.popitem(last=False)
+        return len(steps) > REFUSALS_BEFORE_RAISING
 
 
 refusals = Refusals()

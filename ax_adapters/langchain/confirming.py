@@ -83,7 +83,11 @@ def ask(pending: Pending, task: Task) -> Decision:
 
 def understood(answer: Any, task: Task, by: str) -> Decision:
     """A resume value as a decision: LangChain's forms, or plain ``"approve"``/``"reject"``/True/False."""
-    if isinstance(answer, dict) and isinstance(answer.get("decisions"), list) and len(answer["decisions"]) == 1:
+    if (
+        isinstance(answer, dict)
+        and isinstance(answer.get("decisions"), list)
+        and len(answer["decisions"]) == 1
+    ):
         answer = answer["decisions"][0]
     if isinstance(answer, bool):
         answer = "approve" if answer else "reject"
@@ -105,7 +109,8 @@ def understood(answer: Any, task: Task, by: str) -> Decision:
         action = answer.get("edited_action") or {}
         if action.get("name", task.tool) != task.tool or not isinstance(action.get("args"), dict):
             raise PolicyError(
-                f"an edit of task {task.id} must keep the tool {task.tool!r} and give its args", task_id=task.id
+                f"an edit of task {task.id} must keep the tool {task.tool!r} and give its args",
+                task_id=task.id,
             )
         args = action["args"]
     return Decision(kind, str(answer.get("by") or by), args, answer.get("message"))

@@ -11,7 +11,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.tools.base import _get_runnable_config_param
 
 from ax_core import AXError, ConfirmationPending, ToolFailed, keys
-from ax_core.dispatch import Answer, Call
+from ax_core.dispatch import Answer, Call, current_run
 from ax_core.schema import Invalid
 
 from ..bridge import Binding
@@ -140,6 +140,8 @@ def prepared(binding: Binding, pending: Pending, body: Any, is_async: bool) -> t
     record = registered(binding, pending.tool)
     args_hash = "?" if pending.plain is None else keys.args_hash(pending.plain)
     identity = identify(binding.ax.namespace, record.name, pending.tool_call_id, args_hash, pending.config)
+    enclosing = current_run.get()
+    pending.run_id = enclosing.id if enclosing is not None else identity.run_id
     call = Call(
         record,
         pending.shown if pending.plain is None else pending.plain,

@@ -24,6 +24,7 @@ class Pending:
         note: what the model is to be told besides the result.
         verdict: AX's own answer, if there is one: not the tool's exception.
         misfit: what the framework found wrong with the arguments.
+        run_id: the run that the call belongs to, once that is worked out.
     """
 
     tool: Any
@@ -34,6 +35,7 @@ class Pending:
     note: str | None = None
     verdict: AXError | None = None
     misfit: Invalid | None = None
+    run_id: str | None = None
 
     @cached_property
     def shown(self) -> Any:

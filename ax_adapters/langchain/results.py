@@ -39,7 +39,9 @@ def teach(ax: AX) -> None:
     types = sys.modules.get("langgraph.types")
     if types is not None:
         ax.allow(types.Command)
-        ax.allow_type(TypeCodec("langgraph.send", types.Send, _write_send, lambda kept: _read_send(types.Send, kept)))
+        ax.allow_type(
+            TypeCodec("langgraph.send", types.Send, _write_send, lambda kept: _read_send(types.Send, kept))
+        )
 
 
 def _write_send(send: Any) -> Any:
@@ -59,7 +61,11 @@ def readdressed(result: Any, tool_call_id: str | None) -> Any:
     if isinstance(result, list):
         return [readdressed(item, tool_call_id) for item in result]
     update = getattr(result, "update", None)
-    if type(result).__name__ == "Command" and isinstance(update, dict) and isinstance(update.get("messages"), list):
+    if (
+        type(result).__name__ == "Command"
+        and isinstance(update, dict)
+        and isinstance(update.get("messages"), list)
+    ):
         messages = [readdressed(message, tool_call_id) for message in update["messages"]]
         return dataclasses.replace(result, update={**update, "messages": messages})
     return result

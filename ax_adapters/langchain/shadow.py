@@ -15,6 +15,7 @@ from ax_core import AXError
 
 from ..bridge import Binding, refusals
 from .arguments import refused_by_framework, unknown_arguments
+from .direct import flag, withhold
 from .dispatching import adispatch, aput_on_record, arefuse, dispatch, put_on_record, refuse
 from .pending import Pending, current_pending, dispatching, learn, noted, refusal
 
@@ -119,6 +120,7 @@ def _make(base: type[BaseTool], binding: Binding) -> type[BaseTool]:
         members["_arun"] = _arun
     metaclass: Any = type(base)
     made: type[BaseTool] = metaclass(base.__name__, (base,), members)
+    made.return_direct = flag()  # type: ignore[assignment]  # a field cannot be overridden in the class body
     return made
 
 
@@ -126,8 +128,11 @@ def _told(binding: Binding, pending: Pending, error: Exception) -> Any:
     """The verdict as an answer to the model; None: the exception is not AX's, or must be raised."""
     if not isinstance(error, AXError) or error is not pending.verdict:
         return None
-    run = str(pending.config.get("configurable", {}).get("thread_id") or error.task_id or "")
-    return None if refusals.must_raise(error, run, binding.on_refusal) else refusal(error, pending)
+    step = pending.config.get("metadata", {}).get("langgraph_step")
+    if refusals.must_raise(error, pending.run_id or "", step, binding.on_refusal):
+        return None
+    withhold(pending.config, pending.tool.name)
+    return refusal(error, pending)
 
 
 def _reducer(base: type[BaseTool], binding: Binding) -> Any:

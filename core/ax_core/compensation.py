@@ -41,12 +41,15 @@ def plan(rows: Iterable[TaskRow], compensable: Set[str]) -> Plan:
     acts = [row for row in mine if row.origin != ORIGIN and row.effect != "read"]
     undone_by = {row.parent_id: row for row in mine if row.origin == ORIGIN}
     done = sorted(
-        (row for row in acts if row.state == State.SUCCESS), key=lambda row: (row.ended_at or 0, row.id), reverse=True
+        (row for row in acts if row.state == State.SUCCESS),
+        key=lambda row: (row.ended_at or 0, row.id),
+        reverse=True,
     )
     given_up = [row for row in done if (by := undone_by.get(row.id)) is not None and by.state in _GIVEN_UP]
     return Plan(
         open=tuple(row for row in mine if State(row.state) in _OPEN and row.origin != ORIGIN),
-        doubtful=tuple(row for row in acts if _in_doubt(row)) + tuple(r for r in undone_by.values() if _in_doubt(r)),
+        doubtful=tuple(row for row in acts if _in_doubt(row))
+        + tuple(r for r in undone_by.values() if _in_doubt(r)),
         undo=tuple(row for row in done if row.tool in compensable and row not in given_up),
         failed=tuple(given_up),
         kept=tuple(row for row in done if row.tool not in compensable),

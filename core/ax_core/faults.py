@@ -41,7 +41,6 @@ class Crash(BaseException):
     """The process is taken to have died at this point: nothing that still runs may record anything."""
 
 
-
 def point(name: str) -> None:
     """Reach the fault point ``name``."""
     if _armed and (action := _armed.get(name)):

@@ -96,7 +96,13 @@ class Hooks:
     def emit(self, event: Event) -> None:
         """Tell the handlers, later, in the order of emission."""
         if event.name == "alert":
-            log.warning("alert %s: task %s (%s) is %s", event.detail.get("kind"), event.task_id, event.tool, event.state)
+            log.warning(
+                "alert %s: task %s (%s) is %s",
+                event.detail.get("kind"),
+                event.task_id,
+                event.tool,
+                event.state,
+            )
         if event.name not in self._handlers:
             return
         self._queue.append(event)

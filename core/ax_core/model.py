@@ -217,8 +217,12 @@ class Budget:
         for name in ("tasks", "rounds", "seconds", "cost"):
             value = getattr(self, name)
             kinds = (int, float) if name == "seconds" else (int,)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, kinds) or not value >= 0):
-                raise PolicyError(f"Budget({name}={value!r}) must be a number, zero or more; None is unlimited")
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, kinds) or not value >= 0
+            ):
+                raise PolicyError(
+                    f"Budget({name}={value!r}) must be a number, zero or more; None is unlimited"
+                )
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,5 +77,7 @@ def _started_elsewhere(pid: int) -> str | None:
         return None
     import subprocess
 
-    shown = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    shown = subprocess.run(
+        ["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
     return shown.stdout.strip().replace(":", ".").replace(" ", "_") or None

@@ -137,11 +137,15 @@ class Policy:
                 if name not in known:
                     raise PolicyError(_misspelt("policy key", name, known))
             return cls(**{**default, **value})
-        raise PolicyError(f"a policy is a Policy, an Effect, its text or a mapping, not {type(value).__name__}")
+        raise PolicyError(
+            f"a policy is a Policy, an Effect, its text or a mapping, not {type(value).__name__}"
+        )
 
     def public(self) -> dict[str, Any]:
         """The policy as plain data: what is stored, hashed into the version and shown; callables by name."""
-        return {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "version"}
+        return {
+            f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "version"
+        }
 
 
 def _plain(value: Any) -> Any:

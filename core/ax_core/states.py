@@ -77,7 +77,9 @@ _S = State
 TRANSITIONS: dict[State | None, frozenset[State]] = {
     # None: the birth of a task. Inline, a call is admitted and claimed in one commit.
     None: frozenset({_S.QUEUED, _S.WAITING, _S.CONFIRMING, _S.RUNNING, _S.QUARANTINE}),
-    _S.QUEUED: frozenset({_S.RUNNING, _S.WAITING, _S.CANCELLED, _S.SKIPPED, _S.DEAD, _S.QUARANTINE, _S.TIMEOUT}),
+    _S.QUEUED: frozenset(
+        {_S.RUNNING, _S.WAITING, _S.CANCELLED, _S.SKIPPED, _S.DEAD, _S.QUARANTINE, _S.TIMEOUT}
+    ),
     _S.WAITING: frozenset({_S.QUEUED, _S.RUNNING, _S.CANCELLED, _S.SKIPPED, _S.DEAD, _S.QUARANTINE}),
     _S.CONFIRMING: frozenset({_S.QUEUED, _S.CANCELLED, _S.QUARANTINE}),
     _S.RUNNING: frozenset(

@@ -210,5 +210,3 @@ def audit_entry(row: AuditRow) -> AuditEntry:
         detail=detail if isinstance(detail, dict) else {"detail": detail},
         hash=row.hash,
     )
-
-

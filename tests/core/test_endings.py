@@ -191,7 +191,12 @@ def ax(clock: Skew) -> Iterator[AX]:
 def end_as(ending: str, ax: AX, probe: Probe, **policy: Any) -> tuple[Any, Task, Held]:
     """Let every attempt of one call end in ``ending``; what the caller got, the task, and what holds the body."""
     held = Held("late")
-    item = {"returned": "done", "not applied": NotApplied("refused"), "raised": RuntimeError("no"), "timeout": held}[ending]
+    item = {
+        "returned": "done",
+        "not applied": NotApplied("refused"),
+        "raised": RuntimeError("no"),
+        "timeout": held,
+    }[ending]
     probe.then(*[item] * (1 if ending == "timeout" else 3))
     probe.tool(ax, timeout=LIMIT, backoff=0, **policy)
     with expiring(held) if ending == "timeout" else nullcontext():
@@ -537,7 +542,9 @@ def test_a_body_that_notices_its_deadline_after_its_caller_did_closes_its_attemp
 
 
 @pytest.mark.parametrize("effect", [UNDECLARED, UNSAFE])
-def test_a_body_that_stopped_after_it_was_given_up_leaves_the_doubt_to_a_person(ax: AX, effect: Effect) -> None:
+def test_a_body_that_stopped_after_it_was_given_up_leaves_the_doubt_to_a_person(
+    ax: AX, effect: Effect
+) -> None:
     """It says that it did no more, not that it did nothing."""
     stopped = Held(lambda ctx: ctx.raise_if_cancelled())
     probe, closed = Probe(stopped), late(ax)

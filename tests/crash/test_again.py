@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from support.processes import Stage, call
 
 POLICY = {"retries": 2, "backoff": 0.01}
@@ -87,7 +88,9 @@ def test_killed_between_an_attempt_that_refused_and_the_next(stage: Stage, kind:
 
 
 @pytest.mark.parametrize("kind", ["keyed", "transactional", "undeclared_marked"])
-def test_a_call_that_kills_its_process_every_time_is_given_up_and_blocks_nobody(stage: Stage, kind: str) -> None:
+def test_a_call_that_kills_its_process_every_time_is_given_up_and_blocks_nobody(
+    stage: Stage, kind: str
+) -> None:
     poison, other = call(f"{kind}_here", "poison"), call(f"{kind}_here", "other")
     for _ in range(5):
         stage.killed(poison, faults=["effect.before=kill"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from support.agent_tools import FORMS, KINDS
 from support.processes import Stage, call
 

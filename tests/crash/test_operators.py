@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from support.outside import Row
+
 from support.oracle import RESTING
+from support.outside import Row
 from support.processes import Stage, call
 
 BEFORE, AFTER = "control.before_commit", "control.after_commit"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+
 from support.processes import Stage, call
 
 Story = Callable[[Stage, list[str]], None]

@@ -53,9 +53,18 @@ def test_a_whole_trail_verifies(ax: AX, task_id: str) -> None:
 @pytest.mark.parametrize("seq", [1, 3, 6])
 @pytest.mark.parametrize(
     "column,value",
-    [("actor", "mallory"), ("at", 1), ("verb", "nothing"), ("target", "SUCCESS"), ("detail", "{}"), ("hash", "0" * 64)],
+    [
+        ("actor", "mallory"),
+        ("at", 1),
+        ("verb", "nothing"),
+        ("target", "SUCCESS"),
+        ("detail", "{}"),
+        ("hash", "0" * 64),
+    ],
 )
-def test_an_altered_entry_is_found_at_its_place(ax: AX, task_id: str, seq: int, column: str, value: Any) -> None:
+def test_an_altered_entry_is_found_at_its_place(
+    ax: AX, task_id: str, seq: int, column: str, value: Any
+) -> None:
     change(ax, f"UPDATE ax_audit SET {column} = ? WHERE task_id = ? AND seq = ?", value, task_id, seq)
     assert ax.verify(task_id) == seq
 
@@ -80,7 +89,12 @@ def test_a_trail_that_was_swapped_for_another_tasks_is_found(ax: AX, task_id: st
     Probe().tool(ax, "other")
     ax.call("other")
     other = ax.tasks(tool="other").tasks[0].id
-    change(ax, "UPDATE ax_task SET audit_head = (SELECT audit_head FROM ax_task WHERE id = ?) WHERE id = ?", task_id, other)
+    change(
+        ax,
+        "UPDATE ax_task SET audit_head = (SELECT audit_head FROM ax_task WHERE id = ?) WHERE id = ?",
+        task_id,
+        other,
+    )
     assert ax.verify(other) is not None
 
 
@@ -128,6 +142,8 @@ def test_a_failed_commit_leaves_neither_a_move_nor_its_entry(ax: AX) -> None:
     with pytest.raises(RuntimeError):
         ax.call("pay")
     faults.disarm()
-    counts = ax._core.db.read(lambda tx: (tx.one("SELECT COUNT(*) FROM ax_task"), tx.one("SELECT COUNT(*) FROM ax_audit")))
+    counts = ax._core.db.read(
+        lambda tx: (tx.one("SELECT COUNT(*) FROM ax_task"), tx.one("SELECT COUNT(*) FROM ax_audit"))
+    )
     assert counts == ((1,), (2,))
     assert ax.tasks().tasks[0].state is State.SUCCESS

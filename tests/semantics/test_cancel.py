@@ -178,7 +178,9 @@ async def test_an_async_tool_that_is_cut_off_by_a_cancel_is_in_doubt_where_it_ma
 
 
 @pytest.mark.parametrize("effect", [Effect.READ, Effect.KEYED, Effect.UNDECLARED])
-async def test_a_host_that_cancels_its_coroutine_interrupts_and_does_not_fail_the_task(ax: AX, effect: Effect) -> None:
+async def test_a_host_that_cancels_its_coroutine_interrupts_and_does_not_fail_the_task(
+    ax: AX, effect: Effect
+) -> None:
     inside, stopped = asyncio.Event(), []
 
     async def body() -> str:

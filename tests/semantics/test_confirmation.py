@@ -241,7 +241,11 @@ def test_a_late_approval_is_refused_by_the_stores_clock_although_nobody_swept(ax
     assert not verdict
     assert "expired" in verdict.message
     assert "not executed" in verdict.message
-    assert (ax.inbox(), ax.get(task_id).state, ax.get(task_id).reason) == ([], State.CANCELLED, "approval_expired")
+    assert (ax.inbox(), ax.get(task_id).state, ax.get(task_id).reason) == (
+        [],
+        State.CANCELLED,
+        "approval_expired",
+    )
     assert ax.get(task_id).approval["decision"] == "expired"
     assert isinstance(ask(ax), Rejected)
     assert probe.count == 0
@@ -275,7 +279,9 @@ def test_from_the_decision_to_the_start_there_is_a_limit_of_its_own(ax: AX, cloc
     assert (start_by is not None, ax.get(task_id).reason, probe.count) == (True, "approval_expired", 0)
 
 
-def test_an_approval_in_time_is_good_although_it_is_used_after_the_question_expired(ax: AX, clock: Skew) -> None:
+def test_an_approval_in_time_is_good_although_it_is_used_after_the_question_expired(
+    ax: AX, clock: Skew
+) -> None:
     probe = Probe()
     probe.tool(ax, confirm=True, confirm_ttl=2)
     task_id = ask(ax).task_id
@@ -378,13 +384,17 @@ def test_a_tool_that_changed_after_the_approval_does_not_run_under_it(
         answer = ask(ax)
         assert isinstance(answer, Quarantined)
         assert (card(ax).reason, probe.count) == ("policy_changed", 0)
-        assert ax.requeue(card(ax).id, by="ops")  # a person has looked, and is asked about the tool as it is now
+        assert ax.requeue(
+            card(ax).id, by="ops"
+        )  # a person has looked, and is asked about the tool as it is now
         assert (card(ax).state, probe.count) == (State.CONFIRMING, 0)
         ax.confirm(card(ax).id, by="ann")
         assert (ask(ax), probe.count) == ("paid", 1)
 
 
-def test_a_tool_that_changed_before_an_approved_retry_does_not_run_under_it_either(tmp_path: Path, clock: Skew) -> None:
+def test_a_tool_that_changed_before_an_approved_retry_does_not_run_under_it_either(
+    tmp_path: Path, clock: Skew
+) -> None:
     path = tmp_path / "ax.db"
     policy: dict[str, Any] = {"effect": "keyed", "confirm": True, "retries": 1, "backoff": 60}
     with fresh(clock, path, wait=0.01) as ax:
@@ -457,7 +467,9 @@ def test_an_event_tells_what_to_wake_once_a_person_decided(ax: AX) -> None:
     tool = Probe().tool(ax, confirm=True)
     heard: list[Any] = []
     both = Held()
-    ax.on("confirming", "confirmed", "rejected")(lambda e: (heard.append(e), len(heard) == 4 and both.entered.set()))
+    ax.on("confirming", "confirmed", "rejected")(
+        lambda e: (heard.append(e), len(heard) == 4 and both.entered.set())
+    )
     ids = []
     for thread in ("t1", "t2"):
         with pytest.raises(ConfirmationPending) as pending:

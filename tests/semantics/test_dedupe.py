@@ -82,7 +82,11 @@ def test_scope_global_spans_everything_for_its_window(ax: AX, clock: Skew) -> No
     clock.ahead(61)
     ax.call("pay")
     fresh_task, old = ax.tasks().tasks
-    assert (probe.count, fresh_task.attempts, fresh_task.idempotency_key != old.idempotency_key) == (2, 1, True)
+    assert (probe.count, fresh_task.attempts, fresh_task.idempotency_key != old.idempotency_key) == (
+        2,
+        1,
+        True,
+    )
     assert (fresh_task.started_at - old.started_at).total_seconds() > 60
 
 
@@ -130,7 +134,9 @@ def test_a_window_after_which_the_same_intent_is_a_new_one(ax: AX, clock: Skew) 
 
 
 @pytest.mark.parametrize("ms", [30, 1])
-def test_one_event_delivered_twice_without_an_id_follows_the_declared_window(ax: AX, clock: Skew, ms: int) -> None:
+def test_one_event_delivered_twice_without_an_id_follows_the_declared_window(
+    ax: AX, clock: Skew, ms: int
+) -> None:
     """With a window: one execution, and the audit names the rule. Without one: two."""
     deduped, plain = Probe(), Probe()
     deduped.tool(ax, "hook", dedupe="session", window=1)
@@ -142,7 +148,9 @@ def test_one_event_delivered_twice_without_an_id_follows_the_declared_window(ax:
         clock.ahead(ms / 1000)
     assert (deduped.count, plain.count) == (1, 2)
     hook = ax.tasks(tool="hook").tasks[0]
-    assert [(e.verb, e.detail["scope"]) for e in ax.audit(hook.id) if "scope" in e.detail] == [("merged", "merged")]
+    assert [(e.verb, e.detail["scope"]) for e in ax.audit(hook.id) if "scope" in e.detail] == [
+        ("merged", "merged")
+    ]
 
 
 # -- business keys -------------------------------------------------------------------------------------------

@@ -19,7 +19,9 @@ def refund(ax: AX, request_id: str, order: str = "7") -> object:
 
 
 @pytest.mark.parametrize("effect", [Effect.UNDECLARED, Effect.UNSAFE])
-def test_a_refund_whose_reply_was_lost_and_that_the_model_issues_again_happens_once(ax: AX, effect: Effect) -> None:
+def test_a_refund_whose_reply_was_lost_and_that_the_model_issues_again_happens_once(
+    ax: AX, effect: Effect
+) -> None:
     held = Held("refunded")
     probe = Probe(held)
     probe.tool(ax, effect=effect, timeout=LIMIT, retries=2)
@@ -177,7 +179,9 @@ def test_a_read_is_never_in_the_way(ax: AX) -> None:
     held.go.set()
 
 
-def test_a_read_heavy_run_with_undeclared_tools_that_is_interrupted_goes_on_by_itself(clock: Skew, tmp_path: object) -> None:
+def test_a_read_heavy_run_with_undeclared_tools_that_is_interrupted_goes_on_by_itself(
+    clock: Skew, tmp_path: object
+) -> None:
     """Killed in the middle of a search: the model is told one sentence about that call, and the run goes on."""
     path = tmp_path / "ax.db"
     held = Held("zombie")

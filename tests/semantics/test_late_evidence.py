@@ -53,7 +53,9 @@ def doubt(ax: AX, probe: Probe, **policy: Any) -> None:
         (Effect.UNDECLARED, NotApplied("no"), State.FAILED),
     ],
 )
-def test_a_late_end_settles_a_doubt_that_nobody_has_resolved(ax: AX, effect: Effect, then: Any, state: State) -> None:
+def test_a_late_end_settles_a_doubt_that_nobody_has_resolved(
+    ax: AX, effect: Effect, then: Any, state: State
+) -> None:
     held, ear = Held(then), late(ax)
     Probe(held).tool(ax, effect=effect, timeout=LIMIT)
     with expiring(held), pytest.raises(OutcomeUnknown):
@@ -109,7 +111,12 @@ def test_a_late_end_never_overwrites_a_newer_attempt(ax: AX, clock: Skew) -> Non
     zombie.go.set()
     assert first.result() == "from the second"
     one, two = only(ax).history
-    assert (one.fence, one.outcome, one.late_outcome, one.late_result) == (1, "lost", "returned", "from the first")
+    assert (one.fence, one.outcome, one.late_outcome, one.late_result) == (
+        1,
+        "lost",
+        "returned",
+        "from the first",
+    )
     assert (two.fence, two.outcome, only(ax).result) == (2, "returned", "from the second")
     assert [fence for _, fence, _, _ in probe.seen] == [1, 2]
 

@@ -194,7 +194,9 @@ OUTCOMES: dict[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("state", list(STATES))
 @pytest.mark.parametrize("verb", list(VERBS))
-def test_every_verb_from_every_state_is_done_once_or_refused_with_a_reason(ax: AX, verb: str, state: str) -> None:
+def test_every_verb_from_every_state_is_done_once_or_refused_with_a_reason(
+    ax: AX, verb: str, state: str
+) -> None:
     stage = Stage(ax, state)
     before = ax.get(stage.id)
     assert before.state is STATES[state]
@@ -254,7 +256,9 @@ def test_the_second_operator_is_told_what_was_decided_and_by_whom(ax: AX, verb: 
     stage.held.go.set()
 
 
-@pytest.mark.parametrize("verb,state", [("cancel", "queued"), ("requeue", "failed"), ("happened", "outcome_unknown")])
+@pytest.mark.parametrize(
+    "verb,state", [("cancel", "queued"), ("requeue", "failed"), ("happened", "outcome_unknown")]
+)
 def test_of_eight_operators_at_once_one_does_it(ax: AX, verb: str, state: str) -> None:
     stage = Stage(ax, state)
     verdicts = together([lambda: VERBS[verb](ax, stage.id)] * 8)
@@ -340,7 +344,9 @@ def test_a_requeued_task_holds_its_key_again(ax: AX) -> None:
 def test_an_unknown_effect_demands_an_answer_before_it_runs_again(ax: AX) -> None:
     stage = Stage(ax, "outcome_unknown")
     for _ in range(2):
-        with pytest.raises(NotAllowed, match=r"resolve\(happened=True\) or resolve\(happened=False, rerun=True\)"):
+        with pytest.raises(
+            NotAllowed, match=r"resolve\(happened=True\) or resolve\(happened=False, rerun=True\)"
+        ):
             ax.requeue(stage.id, by="ann")
     assert stage.probe.count == 1
 

@@ -24,8 +24,12 @@ def told(answers: list[Answer]) -> list[int]:
     return [n for n, a in enumerate(answers, 1) if a.note is not None and "same answer" in a.note]
 
 
-@pytest.mark.parametrize("effect,told_at", [(Effect.UNDECLARED, 5), (Effect.IDEMPOTENT, 5), (Effect.READ, 20)])
-def test_the_model_is_told_at_the_limit_and_the_run_ends_at_twice_that(ax: AX, effect: Effect, told_at: int) -> None:
+@pytest.mark.parametrize(
+    "effect,told_at", [(Effect.UNDECLARED, 5), (Effect.IDEMPOTENT, 5), (Effect.READ, 20)]
+)
+def test_the_model_is_told_at_the_limit_and_the_run_ends_at_twice_that(
+    ax: AX, effect: Effect, told_at: int
+) -> None:
     tool = Probe().tool(ax, effect=effect)
     with ax.run(budget=UNLIMITED) as run:
         answers = calls(ax, tool, 2 * told_at - 1)

@@ -82,7 +82,9 @@ def test_an_open_task_is_waited_for_and_gives_the_same_result(ax: AX) -> None:
 
 
 @pytest.mark.parametrize("effect", [Effect.READ, Effect.IDEMPOTENT, Effect.KEYED, Effect.UNDECLARED])
-def test_a_definite_failure_is_tried_again_by_the_same_task_under_the_same_key(ax: AX, effect: Effect) -> None:
+def test_a_definite_failure_is_tried_again_by_the_same_task_under_the_same_key(
+    ax: AX, effect: Effect
+) -> None:
     probe = Probe(RuntimeError("down"))
     probe.tool(ax, effect=effect)
     with pytest.raises(ToolFailed, match="down"):
@@ -282,7 +284,9 @@ def test_a_known_request_with_other_arguments_is_a_conflict_and_touches_nothing(
     assert (probe.count, len(ax.tasks().tasks)) == (1, 1)
 
 
-def test_a_known_request_for_another_tool_is_a_conflict_that_names_both_and_leaves_the_first_alone(ax: AX) -> None:
+def test_a_known_request_for_another_tool_is_a_conflict_that_names_both_and_leaves_the_first_alone(
+    ax: AX,
+) -> None:
     held = Held("exported")
     export, ping = Probe(held), Probe()
     export.tool(ax, "export")
@@ -363,7 +367,11 @@ def test_a_framework_pause_passes_through_and_the_task_goes_on_at_re_entry(ax: A
     call = Call(tool, {}, request_id="r")
     with pytest.raises(Pause):
         ax.dispatch(call, passes=(Pause,))
-    assert (only(ax).state, only(ax).reason, only(ax).history[0].outcome) == (State.WAITING, "paused", "paused")
+    assert (only(ax).state, only(ax).reason, only(ax).history[0].outcome) == (
+        State.WAITING,
+        "paused",
+        "paused",
+    )
     assert ax.dispatch(call, passes=(Pause,)).get() == "done"
     assert (only(ax).state, probe.count) == (State.SUCCESS, 2)
 

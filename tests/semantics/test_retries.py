@@ -72,7 +72,9 @@ def test_zero_retries_is_one_attempt_and_less_than_none_is_refused(ax: AX) -> No
 # -- the delay -----------------------------------------------------------------------------------------------
 
 
-def test_the_delay_is_stored_and_neither_shortened_nor_drawn_anew_by_a_restart(tmp_path: Any, clock: Skew) -> None:
+def test_the_delay_is_stored_and_neither_shortened_nor_drawn_anew_by_a_restart(
+    tmp_path: Any, clock: Skew
+) -> None:
     path = tmp_path / "ax.db"
     with fresh(clock, path) as ax:
         task = waiting(ax, backoff=60)
@@ -91,7 +93,9 @@ def test_the_delay_is_stored_and_neither_shortened_nor_drawn_anew_by_a_restart(t
 
 @pytest.mark.parametrize("chance,first,second", [(0.0, 0.5, 1.0), (0.5, 0.75, 1.5), (0.999, 1.0, 2.0)])
 def test_by_default_it_doubles_from_a_second_with_jitter(chance: float, first: float, second: float) -> None:
-    assert [round(delay(None, n, None, chance) / 1e6, 2) for n in (1, 2)] == pytest.approx([first, second], abs=0.01)
+    assert [round(delay(None, n, None, chance) / 1e6, 2) for n in (1, 2)] == pytest.approx(
+        [first, second], abs=0.01
+    )
     assert delay(None, 50, None, 0.999) <= 60_000_000
 
 

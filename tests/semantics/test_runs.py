@@ -81,7 +81,11 @@ def test_a_run_inside_a_run_is_a_subtree_of_it(ax: AX) -> None:
             ax.call("pay")
     tree = ax.tree(outer.id)
     assert [len(tree.tasks), len(tree.runs), len(tree.runs[0].tasks)] == [1, 1, 1]
-    assert (tree.runs[0].run.id, tree.runs[0].run.parent_run_id, tree.runs[0].run.session) == (inner.id, outer.id, "s")
+    assert (tree.runs[0].run.id, tree.runs[0].run.parent_run_id, tree.runs[0].run.session) == (
+        inner.id,
+        outer.id,
+        "s",
+    )
 
 
 def test_a_call_inside_a_tool_is_its_child_and_belongs_to_the_same_run(ax: AX) -> None:
@@ -280,7 +284,11 @@ def test_an_ended_run_says_how_to_go_on(ax: AX) -> None:
 def test_unknown_runs_and_runs_of_others_are_unknown(ax: AX) -> None:
     with ax.run() as run:
         pass
-    for ask in (lambda: ax.tree("nope"), lambda: ax.for_namespace("acme").tree(run.id), lambda: ax.cancel("x", by="o")):
+    for ask in (
+        lambda: ax.tree("nope"),
+        lambda: ax.for_namespace("acme").tree(run.id),
+        lambda: ax.cancel("x", by="o"),
+    ):
         with pytest.raises(UnknownTask):
             ask()
     with pytest.raises(UnknownTask):

@@ -246,7 +246,9 @@ print(run.id, flush=True)
 os._exit(9)
 """
         env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        gone = subprocess.run([sys.executable, "-c", die], env=env, capture_output=True, text=True, check=False)
+        gone = subprocess.run(
+            [sys.executable, "-c", die], env=env, capture_output=True, text=True, check=False
+        )
         assert gone.returncode == 9, gone.stderr
         assert lock(ax).run_id == gone.stdout.strip()
         assert lock(ax).expires_at > clock.now()

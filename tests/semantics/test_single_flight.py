@@ -60,7 +60,9 @@ def test_two_processes_share_a_flight_through_the_file(tmp_path: Path, clock: Sk
     assert (first.count, never.count) == (1, 0)
 
 
-def test_fifty_submits_of_one_new_key_make_one_task_and_no_error(ax: AX, caplog: pytest.LogCaptureFixture) -> None:
+def test_fifty_submits_of_one_new_key_make_one_task_and_no_error(
+    ax: AX, caplog: pytest.LogCaptureFixture
+) -> None:
     """The losers of the race are told which task it is; nothing of it counts as a failure of anything."""
     probe = Probe()
     probe.tool(ax, effect=Effect.KEYED)
@@ -124,7 +126,9 @@ def test_equal_parallel_calls_under_their_own_requests_follow_what_the_tool_decl
     assert len(ax.tree(run.id).tasks) == 4
 
 
-def test_who_attaches_to_a_task_that_is_lost_takes_it_over_and_both_get_the_truth(ax: AX, clock: Skew) -> None:
+def test_who_attaches_to_a_task_that_is_lost_takes_it_over_and_both_get_the_truth(
+    ax: AX, clock: Skew
+) -> None:
     held = Held("zombie")
     probe = Probe(held, "second")
     probe.tool(ax, effect=Effect.KEYED)

@@ -22,11 +22,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from support import agent_tools
-from support.outside import Outside, Row
-
 from ax_core import AX, AXError, faults
 from ax_core.hooks import Event
+from support import agent_tools
+from support.outside import Outside, Row
 
 _telling = threading.Lock()
 
@@ -52,7 +51,9 @@ def main(spec: Row) -> None:
         commit(spec["sabotage"])
     ax = AX(f"sqlite:///{spec['db']}", **spec.get("settings", {}))
     names = dict.fromkeys(call["tool"] for call in spec["calls"] if "tool" in call)
-    agent_tools.register(ax, Outside(spec["port"]), names, spec.get("timeout", 60.0), **spec.get("policy", {}))
+    agent_tools.register(
+        ax, Outside(spec["port"]), names, spec.get("timeout", 60.0), **spec.get("policy", {})
+    )
 
     @ax.on("alert")
     def alerted(event: Event) -> None:
@@ -109,7 +110,9 @@ async def _a_one(ax: AX, call: Row, late: list[str]) -> None:
 
 def _tell_error(call: Row, error: AXError) -> None:
     doubt = getattr(error, "maybe_applied", None)
-    tell(request=call["request"], said=error.code, message=str(error), task=error.task_id, maybe_applied=doubt)
+    tell(
+        request=call["request"], said=error.code, message=str(error), task=error.task_id, maybe_applied=doubt
+    )
 
 
 def _decide(ax: AX, call: Row, late: list[str]) -> None:

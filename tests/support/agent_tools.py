@@ -12,9 +12,8 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from support.outside import Outside, Row
-
 from ax_core import AX, Effect, NotApplied, Policy, current, faults
+from support.outside import Outside, Row
 
 KINDS = (
     "read",
@@ -55,7 +54,13 @@ def said(kind: str, receipt: Row) -> Any:
 def who(subject: str) -> Row:
     """Which attempt speaks."""
     ctx = current()
-    return {"subject": subject, "task": ctx.task_id, "attempt": ctx.attempt, "fence": ctx.fence, "pid": os.getpid()}
+    return {
+        "subject": subject,
+        "task": ctx.task_id,
+        "attempt": ctx.attempt,
+        "fence": ctx.fence,
+        "pid": os.getpid(),
+    }
 
 
 def question(kind: str, subject: str) -> Row:

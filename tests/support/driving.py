@@ -13,7 +13,6 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from pydantic import BaseModel
 
-
 Wrap = Callable[..., BaseTool]
 """A fixture that puts a tool under AX."""
 
@@ -36,7 +35,9 @@ class Drive:
         return runnable.invoke(value, config, **more)
 
 
-def node_of(*tools: BaseTool, state: Any = MessagesState, saver: Any = None, retry: Any = None, **node: Any) -> Any:
+def node_of(
+    *tools: BaseTool, state: Any = MessagesState, saver: Any = None, retry: Any = None, **node: Any
+) -> Any:
     """A graph of one ToolNode."""
     graph = StateGraph(state)
     graph.add_node("tools", ToolNode(list(tools), **node), retry_policy=retry)
@@ -57,7 +58,11 @@ def came_to(fn: Any, *args: Any) -> tuple[str, type, Any]:
         value = fn(*args)
     except BaseException as error:
         return "raised", type(error), str(error)
-    return "returned", type(value), value.model_dump(exclude={"id"}) if isinstance(value, BaseModel) else value
+    return (
+        "returned",
+        type(value),
+        value.model_dump(exclude={"id"}) if isinstance(value, BaseModel) else value,
+    )
 
 
 def alike(bare: BaseTool, wrapped: BaseTool, value: Any, config: Any = None) -> tuple[str, type, Any]:
@@ -65,5 +70,7 @@ def alike(bare: BaseTool, wrapped: BaseTool, value: Any, config: Any = None) -> 
     answer = came_to(wrapped.invoke, copy.deepcopy(value), config)
     assert answer == came_to(bare.invoke, copy.deepcopy(value), config)
     drive = Drive("async")
-    assert came_to(drive, wrapped, copy.deepcopy(value), config) == came_to(drive, bare, copy.deepcopy(value), config)
+    assert came_to(drive, wrapped, copy.deepcopy(value), config) == came_to(
+        drive, bare, copy.deepcopy(value), config
+    )
     return answer

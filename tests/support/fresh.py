@@ -32,7 +32,9 @@ def _copied(raw: sqlite3.Connection, where: str) -> None:
 
 
 @contextmanager
-def fresh(clock: Skew | None = None, path: Path | None = None, *, watched: bool = False, **settings: Any) -> Iterator[AX]:
+def fresh(
+    clock: Skew | None = None, path: Path | None = None, *, watched: bool = False, **settings: Any
+) -> Iterator[AX]:
     """An open AX in memory, or on the file ``path``.
 
     Without ``watched`` nothing happens behind the test's back: no lease is renewed, nobody is classified, until the

@@ -26,7 +26,14 @@ class Hearing(BaseCallbackHandler):
         **more: Any,
     ) -> None:
         plain = {k: v for k, v in (metadata or {}).items() if not k.startswith(("ls_", "lg"))}
-        details = (serialized.get("name"), input_str, inputs, sorted(tags or []), plain, more.get("tool_call_id"))
+        details = (
+            serialized.get("name"),
+            input_str,
+            inputs,
+            sorted(tags or []),
+            plain,
+            more.get("tool_call_id"),
+        )
         self.heard.append(("start", *details, run_id))
 
     def on_tool_end(self, output: Any, *, run_id: Any, **more: Any) -> None:

@@ -14,10 +14,9 @@ import socket
 import sys
 from importlib import import_module
 
+from ax_core import AX
 from support import agent_tools
 from support.outside import Outside
-
-from ax_core import AX
 
 READY_MADE = (
     "alembic.command",

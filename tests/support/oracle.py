@@ -40,7 +40,9 @@ def violations(
     for request, kept in record.items():
         mine = [entry for entry in acts if entry["subject"] == request]
         for judge in (_effects, _doubt, _claimed_before_it_acted, _attempts, _trail):
-            found += [f"{request}: {what}" for what in judge(kept, mine, rows.get(request, 0), request in ordered)]
+            found += [
+                f"{request}: {what}" for what in judge(kept, mine, rows.get(request, 0), request in ordered)
+            ]
         if kept.stood not in allowed:
             found.append(f"{request}: it was left {kept.stood}")
     for entry in acts:
@@ -86,7 +88,11 @@ def _doubt(kept: Kept, acts: Sequence[Row], rows: int, ordered: bool) -> Iterato
         return
     marks = "marked" in task.tool
     doubtful = [a for a in lost if a.acted_at is not None or not marks]
-    if task.reason == "outcome_unknown" and kept.attempts[-1] not in doubtful and kept.attempts[-1].outcome == "lost":
+    if (
+        task.reason == "outcome_unknown"
+        and kept.attempts[-1] not in doubtful
+        and kept.attempts[-1].outcome == "lost"
+    ):
         yield "in doubt, though it never reached its mark"
     for attempt in doubtful:
         if attempt.late_outcome == "lost" and all(entry["attempt"] != attempt.number for entry in acts):

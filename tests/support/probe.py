@@ -59,7 +59,9 @@ class Probe:
 
         return ax.register(pay, name=name, policy=Policy.of(given))
 
-    def async_tool(self, ax: AX, body: Callable[[], Any], name: str = "pay", effect: Any = None, **policy: Any) -> Any:
+    def async_tool(
+        self, ax: AX, body: Callable[[], Any], name: str = "pay", effect: Any = None, **policy: Any
+    ) -> Any:
         """Register an async one, whose body is ``await body()`` for each entry."""
         given = policy if effect is None else {"effect": effect, **policy}
 

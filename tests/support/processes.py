@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from support import record
 from support.children import Child, Nursery
 from support.oracle import violations

@@ -9,10 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from support.agent_tools import BUSINESS
-
 from ax_core import AX
 from ax_core.model import Attempt, Task
+from support.agent_tools import BUSINESS
 
 
 class Kept(NamedTuple):

@@ -117,10 +117,10 @@ def _agent(spec: Spec, saver: Any = None) -> Any:
     from langchain.agents import create_agent
     from langchain_core.tools import StructuredTool
     from langgraph.checkpoint.sqlite import SqliteSaver
-    from support.scripted import Scripted
 
     from ax_adapters import langchain as adapter
     from ax_core import AX, current, faults
+    from support.scripted import Scripted
 
     folder = spec["folder"]
     moment = _Moments(spec.get("kill_at"), spec.get("kill_in"))

@@ -64,7 +64,13 @@ def _nobody_is_gone() -> None:
 
 
 def _lost_if(judge: Callable[[Any, int], bool]) -> None:
-    for module in ("control.recover", "dispatch.admit", "dispatch.choreography", "dispatch.claim", "scheduler.leases"):
+    for module in (
+        "control.recover",
+        "dispatch.admit",
+        "dispatch.choreography",
+        "dispatch.claim",
+        "scheduler.leases",
+    ):
         sys.modules[f"ax_core.{module}"].is_lost = judge  # type: ignore[attr-defined]
 
 

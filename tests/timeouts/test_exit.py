@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from support.surroundings import SURROUNDINGS
 
 SCRIPT = """
@@ -45,7 +46,9 @@ CLOSED = "\nax.close(drain=0.2)"
 
 @pytest.mark.parametrize("closes", [False, True], ids=["as it is", "closed"])
 @pytest.mark.parametrize("tool", ["hang", "never"])
-def test_the_interpreter_exits_at_once_with_a_tool_that_hangs(tmp_path: Path, tool: str, closes: bool) -> None:
+def test_the_interpreter_exits_at_once_with_a_tool_that_hangs(
+    tmp_path: Path, tool: str, closes: bool
+) -> None:
     script = SCRIPT.replace("LEAVE", f"call({tool!r})" + (CLOSED if closes else ""))
     done = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path / "ax.db")],

@@ -69,7 +69,9 @@ async def test_the_caller_is_free_within_a_third_more_than_the_timeout(ax: AX, e
     finally:
         door.set()
     # The machine may be busy with other things: the best of a few tries is what AX itself costs.
-    assert {form: min(waited) < 1.3 for form, waited in ratios.items()} == {"sync": True, "async": True}, ratios
+    assert {form: min(waited) < 1.3 for form, waited in ratios.items()} == {"sync": True, "async": True}, (
+        ratios
+    )
 
 
 @NEVER_REPEATED
@@ -125,7 +127,9 @@ def test_without_retries_it_is_a_timeout_that_may_be_repeated_once_it_has_ended(
 
 
 @NEVER_REPEATED
-def test_its_late_end_is_recorded_and_settles_the_task(ax: AX, alerts: Alerts, hanging: Hanging, effect: str) -> None:
+def test_its_late_end_is_recorded_and_settles_the_task(
+    ax: AX, alerts: Alerts, hanging: Hanging, effect: str
+) -> None:
     hang(ax, hanging, effect)
     hanging.door.set()
     assert alerts.wait_for("late").state == State.SUCCESS
@@ -162,7 +166,9 @@ def test_a_late_word_that_it_did_not_act_settles_the_task(
     assert not on_record(ax).maybe_applied
 
 
-def test_a_person_who_was_faster_is_not_overruled_by_the_late_end(ax: AX, alerts: Alerts, hanging: Hanging) -> None:
+def test_a_person_who_was_faster_is_not_overruled_by_the_late_end(
+    ax: AX, alerts: Alerts, hanging: Hanging
+) -> None:
     hang(ax, hanging, "unsafe")
     ax.resolve(on_record(ax).id, happened=True, result="by hand", by="ops")
     hanging.door.set()

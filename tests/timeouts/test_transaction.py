@@ -48,7 +48,9 @@ def compute_without_end(sql: Callable[[str], Any], door: threading.Event) -> Non
 
 def swallow_an_interrupted_statement(sql: Callable[[str], Any], door: threading.Event) -> None:
     try:
-        sql("INSERT INTO business SELECT i FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n)")
+        sql(
+            "INSERT INTO business SELECT i FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n)"
+        )
     except Exception:
         sql("INSERT INTO business VALUES (2)")
 
@@ -72,7 +74,9 @@ def swallow_every_error(sql: Callable[[str], Any], door: threading.Event) -> Non
         swallow_every_error,
     ],
 )
-async def test_nothing_of_it_is_left_and_others_may_write(table: AX, alerts: Alerts, body: Any, form: str) -> None:
+async def test_nothing_of_it_is_left_and_others_may_write(
+    table: AX, alerts: Alerts, body: Any, form: str
+) -> None:
     ax, door = table, threading.Event()
 
     def hang() -> None:

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.alerts import Alerts
 
 from ax_core import AX, AXError, OutcomeUnknown, State, StillRunning, TaskTimeout
+from support.alerts import Alerts
 
 TIMEOUT = 0.4
 
@@ -84,7 +84,7 @@ async def test_a_cancellation_by_the_host_on_top_of_a_timeout_loses_nothing(ax: 
         await call
     task = await asyncio.to_thread(ax.find_request, "r")
     assert task is not None
-    assert await asyncio.to_thread(by_then, lambda: (ax.get(task.id).reason == "outcome_unknown"))
+    assert await asyncio.to_thread(by_then, lambda: ax.get(task.id).reason == "outcome_unknown")
     stubborn.door.set()
     assert await asyncio.to_thread(by_then, lambda: ax.get(task.id).state == State.SUCCESS)
 

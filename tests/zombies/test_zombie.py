@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from support.children import Child
 from support.outside import Row
 from support.processes import Stage, call
@@ -78,7 +79,9 @@ def test_what_may_not_be_repeated_is_in_doubt_until_the_zombie_settles_it(
 
 
 @pytest.mark.parametrize("kind", ["undeclared", "unsafe"])
-def test_a_zombie_that_fails_without_a_word_about_its_effect_leaves_the_doubt(stage: Stage, kind: str) -> None:
+def test_a_zombie_that_fails_without_a_word_about_its_effect_leaves_the_doubt(
+    stage: Stage, kind: str
+) -> None:
     each = call(f"{kind}_here", "r-1", after="door", raises=1)
     zombie = stopped_at(stage, "door", each)
     stage.run(each, settings=LEASE)

@@ -156,7 +156,12 @@ class Watch:
     def _warn(self, attempt: OpenAttempt, now: float) -> None:
         core = self._core
         deadline = attempt.context.deadline
-        if attempt.expire is not None and not attempt.given_up and deadline is not None and now > deadline + 1.0:
+        if (
+            attempt.expire is not None
+            and not attempt.given_up
+            and deadline is not None
+            and now > deadline + 1.0
+        ):
             # Its event loop is blocked, so its own timeout cannot fire: put the truth on record from here.
             attempt.given_up = True
             self._db.write(attempt.expire(TimedOut(closed=False)), "record")

@@ -16,7 +16,9 @@ from .tell import Tell
 _AT_ONCE = frozenset({State.QUEUED, State.WAITING, State.CONFIRMING, State.RETRY_WAIT})
 
 
-def cancel(tx: Tx, ns: str, task_id: str, by: str, now: Micros, tell: Tell, reason: Reason = Reason.BY_USER) -> Verdict:
+def cancel(
+    tx: Tx, ns: str, task_id: str, by: str, now: Micros, tell: Tell, reason: Reason = Reason.BY_USER
+) -> Verdict:
     """Cancel a task; one that only waits for a person to look at it is put away.
 
     Raises:
@@ -37,9 +39,13 @@ def cancel(tx: Tx, ns: str, task_id: str, by: str, now: Micros, tell: Tell, reas
                 return Verdict(True, task_id, State.CANCELLED, "cancelled before it ran")
         elif state is State.RUNNING:
             if row.cancel_requested:
-                return Verdict(False, task_id, state, f"a cancel was requested before; it is {standing(tx, row)}")
+                return Verdict(
+                    False, task_id, state, f"a cancel was requested before; it is {standing(tx, row)}"
+                )
             if tasks.move(tx, row, transitions.request_cancel(), now, by, tell()) is not None:
-                return Verdict(True, task_id, state, "it runs: asked to stop, and its end will be recorded as it is")
+                return Verdict(
+                    True, task_id, state, "it runs: asked to stop, and its end will be recorded as it is"
+                )
         elif state in (State.QUARANTINE, State.DEAD):
             if row.reason == Reason.OUTCOME_UNKNOWN or row.maybe_applied:
                 raise NotAllowed(
@@ -48,7 +54,9 @@ def cancel(tx: Tx, ns: str, task_id: str, by: str, now: Micros, tell: Tell, reas
                 )
             if tasks.move(tx, row, transitions.cancel(reason, None, now), now, by, tell()) is not None:
                 settle_run(tx, row.run_id, now)
-                return Verdict(True, task_id, State.CANCELLED, f"put away by {by}: it is not run again by itself")
+                return Verdict(
+                    True, task_id, State.CANCELLED, f"put away by {by}: it is not run again by itself"
+                )
         else:
             return Verdict(False, task_id, state, f"already {standing(tx, row)}: nothing to cancel")
         row = tasks.get(tx, task_id) or row

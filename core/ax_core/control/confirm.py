@@ -40,7 +40,14 @@ Edit = Callable[[TaskRow], Edited]
 
 
 def confirm(
-    tx: Tx, ns: str, task_id: str, by: str, now: Micros, tell: Tell, edit: Edit | None = None, note: str | None = None
+    tx: Tx,
+    ns: str,
+    task_id: str,
+    by: str,
+    now: Micros,
+    tell: Tell,
+    edit: Edit | None = None,
+    note: str | None = None,
 ) -> Verdict:
     """Approve a task, with other arguments where ``edit`` gives them.
 
@@ -54,7 +61,9 @@ def confirm(
         return asked
     if now >= asked.expires_at:
         expire(tx, row, asked, now, tell)
-        return Verdict(False, task_id, State.CANCELLED, f"expired at {moment(asked.expires_at)}: not executed")
+        return Verdict(
+            False, task_id, State.CANCELLED, f"expired at {moment(asked.expires_at)}: not executed"
+        )
     changes: dict[str, Any] = {"approved": 1}
     detail: dict[str, Any] = {"by": by}
     edited = edit(row) if edit is not None else None
@@ -83,7 +92,9 @@ def confirm(
     step = transitions.queue("confirm", None, detail, **changes)
     moved = tasks.move(tx, row, step, now, by, tell("confirmed", by=by, edited=edited is not None))
     if moved is None:
-        raise NotAllowed(f"task {task_id} was moved while it was being confirmed; look again", task_id=task_id)
+        raise NotAllowed(
+            f"task {task_id} was moved while it was being confirmed; look again", task_id=task_id
+        )
     then = "it runs when its caller comes back, or in ax.serve()"
     return Verdict(True, task_id, moved.state, f"approved by {by}; {then}")
 
@@ -101,7 +112,9 @@ def _merged_again(tx: Tx, row: TaskRow, edited: Edited, now: Micros, by: str, te
         take_key(tx, row, now, edited.window)
 
 
-def reject(tx: Tx, ns: str, task_id: str, by: str, now: Micros, tell: Tell, reason: str | None = None) -> Verdict:
+def reject(
+    tx: Tx, ns: str, task_id: str, by: str, now: Micros, tell: Tell, reason: str | None = None
+) -> Verdict:
     """Say no; ``reason`` is what the model will read.
 
     Raises:
@@ -113,7 +126,9 @@ def reject(tx: Tx, ns: str, task_id: str, by: str, now: Micros, tell: Tell, reas
         return asked
     if now >= asked.expires_at:
         expire(tx, row, asked, now, tell)
-        return Verdict(False, task_id, State.CANCELLED, f"expired at {moment(asked.expires_at)}: not executed")
+        return Verdict(
+            False, task_id, State.CANCELLED, f"expired at {moment(asked.expires_at)}: not executed"
+        )
     if not approvals.answer(tx, asked, REJECTED, now, by, _capped(reason), None):
         return _decided(row, approvals.latest(tx, task_id))
     said = json.dumps({"type": "Rejected", "message": "rejected by a person", "reviewer": _capped(reason)})
@@ -159,5 +174,3 @@ def _decided(row: TaskRow, asked: ApprovalRow | None) -> Verdict:
 
 def _capped(text: str | None) -> str | None:
     return None if text is None else text[:COMMENT_CAP]
-
-

@@ -32,7 +32,9 @@ def extend(tx: Tx, ns: str, run_id: str, by: str, now: Micros, *, more_tasks: in
     elif row.state in (RunState.OPEN, RunState.PAUSED):
         runs.alter(tx, run_id, reason=None, **changes)
     else:
-        raise NotAllowed(f"run {run_id} is {row.state} ({row.reason}): its budget is not what ended it", task_id=run_id)
+        raise NotAllowed(
+            f"run {run_id} is {row.state} ({row.reason}): its budget is not what ended it", task_id=run_id
+        )
     given = [f"{more_tasks} tasks" if more_tasks else "", f"{seconds:g} s" if seconds else ""]
     what = " and ".join(filter(None, given))
     return Verdict(True, run_id, RunState.OPEN, f"{by} gave it {what} more")

@@ -35,7 +35,9 @@ def requeue(tx: Tx, ns: str, task_id: str, by: str, now: Micros, tell: Tell) -> 
     if state in (State.QUEUED, State.RUNNING, State.RETRY_WAIT):
         return Verdict(False, task_id, state, f"already {standing(tx, row)}")
     if state not in _REQUEUABLE:
-        raise NotAllowed(f"task {task_id} ({row.tool}) is {state}: there is nothing to requeue", task_id=task_id)
+        raise NotAllowed(
+            f"task {task_id} ({row.tool}) is {state}: there is nothing to requeue", task_id=task_id
+        )
     if state is State.QUARANTINE and row.reason == Reason.OUTCOME_UNKNOWN:
         raise NotAllowed(
             f"nobody knows whether task {task_id} ({row.tool}) acted: say so with "
@@ -64,7 +66,9 @@ def requeue(tx: Tx, ns: str, task_id: str, by: str, now: Micros, tell: Tell) -> 
     if asked is not None:
         told = tell("confirming", by=by)
         moved = ask_again(tx, row, asked, now, by, _promise(tx, row), told, verb="requeue", **fresh)
-        message = "it needs an approval again: confirm it, and it runs when its caller comes back, or in ax.serve()"
+        message = (
+            "it needs an approval again: confirm it, and it runs when its caller comes back, or in ax.serve()"
+        )
     else:
         detail = {"from": state.value, "by": by, "maybe_applied": bool(row.maybe_applied)}
         step = transitions.queue("requeue", None, detail, **fresh)
@@ -83,5 +87,7 @@ def _promise(tx: Tx, row: TaskRow) -> Promise:
     """What the tool promises now, as it was last published."""
     tool = tools.get(tx, row.ns, row.tool)
     if tool is None:
-        raise NotAllowed(f"tool {row.tool!r} is not known any more, so nobody can say what is approved", task_id=row.id)
+        raise NotAllowed(
+            f"tool {row.tool!r} is not known any more, so nobody can say what is approved", task_id=row.id
+        )
     return Promise.of(tool.version, json.loads(tool.schema), json.loads(tool.policy))

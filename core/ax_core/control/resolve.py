@@ -58,13 +58,17 @@ def resolve(
         )
         message = f"{by} says it happened: SUCCESS, and it will not be run again"
     elif rerun:
-        step = transitions.queue("resolve", Reason.RESOLVED, detail, maybe_applied=0, error=None, interruptions=0)
+        step = transitions.queue(
+            "resolve", Reason.RESOLVED, detail, maybe_applied=0, error=None, interruptions=0
+        )
         message = f"{by} says it did not happen: it runs again when its caller comes back, or in ax.serve()"
     elif row.state in (State.FAILED, State.CANCELLED):  # it stays what it is; only the doubt is over
         step = transitions.note("resolve", detail, reason=Reason.RESOLVED.value, maybe_applied=0)
         message = f"{by} says it did not happen: {row.state} without a doubt, and it may be issued anew"
     else:
-        step = transitions.settle("resolve", State.FAILED, now, reason=Reason.RESOLVED, closed=False, detail=detail)
+        step = transitions.settle(
+            "resolve", State.FAILED, now, reason=Reason.RESOLVED, closed=False, detail=detail
+        )
         message = f"{by} says it did not happen: FAILED, and it may be issued anew"
     moved = tasks.move(tx, row, step, now, by, tell("resolved", happened=happened, by=by))
     if moved is None:
@@ -82,7 +86,12 @@ def in_doubt(row: TaskRow) -> bool:
 
 
 def reconciled(
-    tx: Tx, row: TaskRow, verdict: Happened | DidNotHappen | Unknown, result: str | None, now: Micros, tell: Tell
+    tx: Tx,
+    row: TaskRow,
+    verdict: Happened | DidNotHappen | Unknown,
+    result: str | None,
+    now: Micros,
+    tell: Tell,
 ) -> TaskRow | None:
     """The tool's own ``reconcile`` spoke about an attempt that is in doubt and closed."""
     match verdict:

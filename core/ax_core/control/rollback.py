@@ -33,7 +33,10 @@ def begin_rollback(tx: Tx, ns: str, run_id: str, by: str, now: Micros, tell: Tel
         if row.session is not None and row.lock_token is not None and row.parent_run_id is None:
             release(tx, ns, row.session, row.lock_token)
     for task in rows:
-        if task.state in ("QUEUED", "WAITING", "CONFIRMING", "RETRY_WAIT", "RUNNING") and task.origin != "compensation":
+        if (
+            task.state in ("QUEUED", "WAITING", "CONFIRMING", "RETRY_WAIT", "RUNNING")
+            and task.origin != "compensation"
+        ):
             cancel(tx, ns, task.id, by, now, tell, Reason.RUN_ENDED)
     for child in runs.children(tx, run_id):
         if child.state != RunState.ROLLED_BACK:

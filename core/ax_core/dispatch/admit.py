@@ -130,7 +130,9 @@ def _merge(tx: Tx, sub: Submission, other: TaskRow, kind: str, wiring: Wiring) -
     refused = kind == "merged" and sub.call.tool.policy.on_duplicate == "refuse"
     if row.request_id is not None:
         pointed = "refused" if refused else kind
-        bindings.point(tx, RequestRow(row.ns, row.request_id, other.id, row.submitted_hash, pointed, row.created_at))
+        bindings.point(
+            tx, RequestRow(row.ns, row.request_id, other.id, row.submitted_hash, pointed, row.created_at)
+        )
     tx.run("UPDATE ax_task SET replays = replays + 1 WHERE id = :task_id", task_id=other.id)
     detail = {"request": row.request_id, "scope": kind}
     other = tasks.move(tx, other, transitions.note(kind, detail), row.created_at, wiring.owner) or other
@@ -175,7 +177,9 @@ def _ended(line: list[RunRow]) -> AXError | None:
 _STOP = "Refused, nothing was done: this request has been ended. Do not call tools again; answer with what you have."
 
 
-def _place(tx: Tx, sub: Submission, wiring: Wiring, line: list[RunRow], run_here: bool, doubled: bool) -> Seat:
+def _place(
+    tx: Tx, sub: Submission, wiring: Wiring, line: list[RunRow], run_here: bool, doubled: bool
+) -> Seat:
     """The task is born: CONFIRMING, QUEUED, or RUNNING with its first attempt claimed in the same commit."""
     tool, now = sub.call.tool, sub.row.created_at
     row = sub.row._replace(deadline_at=earliest(sub.row.deadline_at, line))

@@ -146,7 +146,9 @@ async def _finish(step: Enter, task: asyncio.Task[Any], wiring: Wiring, interrup
     try:
         await wiring.db.awrite(step.record(outcome), "record")
     except Exception:
-        wiring.log.exception("the end of task %s could not be recorded; its lease will expire", step.attempt.row.id)
+        wiring.log.exception(
+            "the end of task %s could not be recorded; its lease will expire", step.attempt.row.id
+        )
     finally:
         wiring.live.remove(step.attempt)
 

@@ -202,7 +202,11 @@ def _told_again(row: TaskRow, how: str) -> str | None:
 def _failure(row: TaskRow, live: BaseException | None) -> ToolFailed:
     stored = decode_error(row.error) if row.error else None
     cause = live if live is not None else rebuild(stored) if stored is not None else None
-    what = f"{type(cause).__name__}: {cause}" if cause is not None else "a person resolved that it did not happen"
+    what = (
+        f"{type(cause).__name__}: {cause}"
+        if cause is not None
+        else "a person resolved that it did not happen"
+    )
     doubt = (
         f" It may have taken effect all the same and was not repeated; do not issue it again (task {row.id})."
         if row.maybe_applied

@@ -76,7 +76,9 @@ class Body:
             certain = isinstance(error, (NotApplied, *self.policy.not_applied))
             after = getattr(error, "retry_after", None)
             return Raised(error, certain, float(after) if isinstance(after, int | float) else None), None
-        return Lost(entered=True), error  # KeyboardInterrupt, SystemExit: the process is leaving, not the tool failing
+        return Lost(
+            entered=True
+        ), error  # KeyboardInterrupt, SystemExit: the process is leaving, not the tool failing
 
     def start(self) -> asyncio.Task[Any]:
         """Enter an async body as a task of the running loop, in a copy of the caller's context."""

@@ -97,7 +97,9 @@ def placed(call: Call) -> Call:
     inside = current_task.get()
     if inside is not None and (left := inside.remaining()) is not None:
         own = changes.get("timeout", call.timeout)
-        changes["timeout"] = left if own is None else min(own, left)  # an inner limit is cut to the outer's rest
+        changes["timeout"] = (
+            left if own is None else min(own, left)
+        )  # an inner limit is cut to the outer's rest
     if call.parent_id is None and inside is not None and inside.row is not None:
         changes["parent_id"] = inside.row.id
         if call.run_id is None:
@@ -174,7 +176,9 @@ def prepare(call: Call, wiring: Wiring) -> Submission:
         audit_seq=0,
         audit_head="",
     )
-    confirm = policy.confirm if isinstance(policy.confirm, bool) else invalid is None and bool(policy.confirm(args))
+    confirm = (
+        policy.confirm if isinstance(policy.confirm, bool) else invalid is None and bool(policy.confirm(args))
+    )
     return Submission(call, row, args, invalid, call.key is not None, confirm, in_run, timeout)
 
 
@@ -267,5 +271,3 @@ def _bounded(name: str, value: Any) -> None:
         raise PolicyError(f"{name} has {len(value)} characters; {MAX_ID} are allowed (hash a longer one)")
     if not value.isprintable():
         raise PolicyError(f"{name} must be printable text without line breaks")
-
-

@@ -124,7 +124,10 @@ def following(
             if State(row.state) in FINAL or (row.state == State.CONFIRMING and not for_people):
                 return conclude(row, wiring, how, note, outcome)
             if _given_up(row) and not (detached or for_people):
-                raise verdict(row, "Its last attempt ran out of time and has not been seen to end; nothing runs until then.")
+                raise verdict(
+                    row,
+                    "Its last attempt ran out of time and has not been seen to end; nothing runs until then.",
+                )
             now = wiring.clock.now()
             if runner is not None and _ready(row, now):
                 if wiring.live.closed:
@@ -173,7 +176,9 @@ def recording(wiring: Wiring, row: TaskRow, tool: Tool[..., Any], outcome: Outco
     return record(wiring, row, tool.policy, outcome, stored(outcome, wiring), row.run_id != row.id)
 
 
-def _recorded(row: TaskRow, outcome: Outcome, runner: Runner, wiring: Wiring) -> Generator[Step, Any, Written]:
+def _recorded(
+    row: TaskRow, outcome: Outcome, runner: Runner, wiring: Wiring
+) -> Generator[Step, Any, Written]:
     written: Written = yield Write(recording(wiring, row, runner.tool, outcome), "record")
     return written
 

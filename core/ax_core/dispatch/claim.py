@@ -57,7 +57,9 @@ def _may_run_again(row: TaskRow) -> bool:
 def _run_again(tx: Tx, row: TaskRow, sub: Submission, wiring: Wiring, now: int) -> Seat:
     tool, how = sub.call.tool, "replayed"
     if row.attempt_open and row.effect != Effect.READ:
-        return Seat(row, how=how, note="the earlier attempt has not been seen to end; nothing new was started")
+        return Seat(
+            row, how=how, note="the earlier attempt has not been seen to end; nothing new was started"
+        )
     # It gave its key up when it failed: whoever took it since, or stands in the way, answers for both.
     if (other := holder(tx, row, now)) is not None:
         return Seat(other, how="merged")
@@ -72,7 +74,9 @@ def _run_again(tx: Tx, row: TaskRow, sub: Submission, wiring: Wiring, now: int) 
     return seat
 
 
-def claim(task_id: str, tool: Tool[..., Any], wiring: Wiring, timeout: int | None, how: str = "attached") -> Op[Seat]:
+def claim(
+    task_id: str, tool: Tool[..., Any], wiring: Wiring, timeout: int | None, how: str = "attached"
+) -> Op[Seat]:
     """Claim a task that is ready, for a caller that holds its request."""
 
     def op(tx: Tx) -> Seat:
@@ -153,5 +157,3 @@ def _still_fits(row: TaskRow, tool: Tool[..., Any]) -> bool:
         return True
     answer = tool.gate.admit(json.loads(row.payload))
     return isinstance(answer, Admitted) and answer.args == json.loads(row.payload)
-
-

@@ -27,7 +27,9 @@ class Context:
 
     __slots__ = ("_cancelled", "_connection", "_wiring", "deadline", "row")
 
-    def __init__(self, row: TaskRow | None = None, wiring: Wiring | None = None, deadline: float | None = None) -> None:
+    def __init__(
+        self, row: TaskRow | None = None, wiring: Wiring | None = None, deadline: float | None = None
+    ) -> None:
         self.row = row
         self.deadline = deadline
         self._wiring = wiring
@@ -127,7 +129,11 @@ class Context:
 
         run_id, codec = self.row.run_id, self._wiring.codec
         rows = self._wiring.db.read(lambda tx: queries.of_run(tx, run_id))
-        return {row.id: codec.readable(row.result) for row in rows if row.state == "SUCCESS" and row.result is not None}
+        return {
+            row.id: codec.readable(row.result)
+            for row in rows
+            if row.state == "SUCCESS" and row.result is not None
+        }
 
     def spend(self, units: int) -> None:
         """Take cost units from the budget of the run, before they are used.

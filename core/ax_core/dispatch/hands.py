@@ -212,5 +212,3 @@ def _committed(step: Enter, wiring: Wiring, held: Held, written: Written) -> Wri
         if row is None or row.state != written.row.state or row.audit_head != written.row.audit_head:
             raise
     return written
-
-

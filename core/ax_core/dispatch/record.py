@@ -74,7 +74,9 @@ def stored(outcome: Outcome, wiring: Wiring) -> Stored:
             return Stored(type(outcome).__name__.lower(), None, None, None, False)
 
 
-def record(wiring: Wiring, row: TaskRow, policy: Policy, outcome: Outcome, kept: Stored, in_run: bool) -> Op[Written]:
+def record(
+    wiring: Wiring, row: TaskRow, policy: Policy, outcome: Outcome, kept: Stored, in_run: bool
+) -> Op[Written]:
     """Write the end of the attempt that ``row`` shows; where it is no longer the task's, it is kept as evidence."""
 
     def op(tx: Tx) -> Written:
@@ -136,10 +138,21 @@ def _undone(tx: Tx, undo: TaskRow, now: int, wiring: Wiring) -> None:
 
 
 def _too_late(tx: Tx, wiring: Wiring, row: TaskRow, outcome: Outcome, kept: Stored, now: int) -> Written:
-    if isinstance(outcome, TimedOut) and not outcome.closed:  # the body was faster, or somebody decided: nothing new
+    if (
+        isinstance(outcome, TimedOut) and not outcome.closed
+    ):  # the body was faster, or somebody decided: nothing new
         return Written(tasks.get(tx, row.id) or row, False)
     after = late(
-        tx, row.id, row.fence, kept.name, kept.result, kept.error, kept.not_applied, now, wiring.owner, wiring.tell
+        tx,
+        row.id,
+        row.fence,
+        kept.name,
+        kept.result,
+        kept.error,
+        kept.not_applied,
+        now,
+        wiring.owner,
+        wiring.tell,
     )
     return Written(after or row, False)
 
@@ -160,4 +173,3 @@ def mark(wiring: Wiring, row: TaskRow) -> Op[None]:
             raise TaskCancelled("this attempt is no longer the task's; it must not act", task_id=row.id)
 
     return op
-

@@ -46,7 +46,9 @@ def dispatch_detached(seat: Seat, sub: Submission, wiring: Wiring, patience: flo
     if seat.claimed or State(row.state) in (State.QUEUED, State.RETRY_WAIT):
         runner = runner_for(sub, (), seat.claimed and seat.how == "new")
         context = contextvars.copy_context()
-        wiring.threads.spawn(partial(context.run, _see_through, seat, runner, wiring, patience, wiring.live.promise()))
+        wiring.threads.spawn(
+            partial(context.run, _see_through, seat, runner, wiring, patience, wiring.live.promise())
+        )
     return TaskHandle.of(
         row.id,
         State(row.state),

@@ -57,16 +57,25 @@ def refuse(tx: Tx, line: list[RunRow], now: Micros) -> AXError | None:
 def _why(tx: Tx, row: RunRow, now: Micros, draw: Draw) -> AXError:
     fresh = runs.get(tx, row.id) or row
     if fresh.state == RunState.CANCELLED:
-        return TaskCancelled(f"run {fresh.id} was cancelled", for_model="The request was cancelled. Nothing was done; stop.")
+        return TaskCancelled(
+            f"run {fresh.id} was cancelled", for_model="The request was cancelled. Nothing was done; stop."
+        )
     if fresh.state == RunState.DEAD and fresh.reason != Reason.BUDGET:
-        return TaskDead(f"run {fresh.id} has ended ({fresh.reason})", for_model="This request has been ended. Stop.")
+        return TaskDead(
+            f"run {fresh.id} has ended ({fresh.reason})", for_model="This request has been ended. Stop."
+        )
     if fresh.state not in (RunState.OPEN, RunState.DEAD):
-        return TaskDead(f"run {fresh.id} is {fresh.state}: enter it again by its key before calling tools in it")
+        return TaskDead(
+            f"run {fresh.id} is {fresh.state}: enter it again by its key before calling tools in it"
+        )
     _count_refusal(tx, fresh, now)
     if fresh.max_rounds is not None and fresh.used_rounds + draw.rounds > fresh.max_rounds:
         return _exceeded(fresh, f"it used its {fresh.max_rounds} decision rounds")
     if fresh.max_cost is not None and fresh.used_cost + draw.cost > fresh.max_cost:
-        return _exceeded(fresh, f"it used {fresh.used_cost} of its {fresh.max_cost} cost units, and {draw.cost} more were asked")
+        return _exceeded(
+            fresh,
+            f"it used {fresh.used_cost} of its {fresh.max_cost} cost units, and {draw.cost} more were asked",
+        )
     return _exceeded(fresh, f"it used its {fresh.max_tasks} tasks")
 
 
@@ -78,7 +87,11 @@ def _count_refusal(tx: Tx, row: RunRow, now: Micros) -> None:
 
 def _end(tx: Tx, row: RunRow, now: Micros) -> None:
     # Open siblings may still finish; the run is dead once they have.
-    left = {state: n for state, n in runs.unfinished(tx, row.id).items() if state in ("RUNNING", "RETRY_WAIT", "QUEUED")}
+    left = {
+        state: n
+        for state, n in runs.unfinished(tx, row.id).items()
+        if state in ("RUNNING", "RETRY_WAIT", "QUEUED")
+    }
     if left:
         runs.alter(tx, row.id, reason=Reason.BUDGET.value)
     else:

@@ -11,7 +11,7 @@ from ..store import Tx, queries
 TOLD_AT = 5
 TOLD_AT_READ = 20
 TOLD_AT_REPLAYED = 100
-"""A host that comes back with a request it knows is no model that repeats itself; but one that never stops is a loop."""
+"""A host that comes back with a request it knows is no model repeating itself; one that never stops is a loop."""
 
 
 @dataclass(frozen=True, slots=True)

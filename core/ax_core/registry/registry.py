@@ -27,7 +27,9 @@ class Registry:
         """
         with self._lock:
             known = self._tools.get(tool.name)
-            if known is not None and spec_hash(known.schema, known.policy) != spec_hash(tool.schema, tool.policy):
+            if known is not None and spec_hash(known.schema, known.policy) != spec_hash(
+                tool.schema, tool.policy
+            ):
                 what = "policy" if known.schema == tool.schema else "schema"
                 raise PolicyError(
                     f"a tool named {tool.name!r} is registered with another {what}; give this one another name, "

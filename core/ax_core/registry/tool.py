@@ -94,7 +94,9 @@ class Promise:
     @classmethod
     def of(cls, version: str, schema: Mapping[str, Any], policy: Mapping[str, Any]) -> Promise:
         """The promise of a tool, from what is published of it."""
-        text = json.dumps([version, schema, policy.get("effect"), policy.get("confirm")], sort_keys=True, default=str)
+        text = json.dumps(
+            [version, schema, policy.get("effect"), policy.get("confirm")], sort_keys=True, default=str
+        )
         return cls(version, sha256(text.encode()).hexdigest()[:32])
 
 

@@ -15,7 +15,11 @@ def renew(attempts: Sequence[tuple[str, int]], until: Micros) -> Op[list[str]]:
     """Hold on to open attempts, given as (task id, fence); returns the ids that are no longer held."""
 
     def op(tx: Tx) -> list[str]:
-        return [task_id for task_id, fence in attempts if tx.run(_RENEW, until=until, task_id=task_id, fence=fence) != 1]
+        return [
+            task_id
+            for task_id, fence in attempts
+            if tx.run(_RENEW, until=until, task_id=task_id, fence=fence) != 1
+        ]
 
     return op
 
@@ -40,7 +44,11 @@ def sweep(now: Micros, actor: str, tell: Tell) -> Op[int]:
                 found += 1
         for row in queries.half_open(tx):
             # Given up by its own process, which may still run it; only its death closes it from outside.
-            if row.owner is not None and certainly_gone(row.owner) and closed(tx, row, now, actor) is not None:
+            if (
+                row.owner is not None
+                and certainly_gone(row.owner)
+                and closed(tx, row, now, actor) is not None
+            ):
                 found += 1
         return found
 

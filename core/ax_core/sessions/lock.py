@@ -9,7 +9,9 @@ from ..owners import certainly_gone
 from ..store import Tx, locks
 
 
-def acquire(tx: Tx, ns: str, session: str, run_id: str, token: str, now: Micros, lease: Micros) -> SessionBusy | None:
+def acquire(
+    tx: Tx, ns: str, session: str, run_id: str, token: str, now: Micros, lease: Micros
+) -> SessionBusy | None:
     """Take the session for a run, or say who has it. The same run takes over from itself."""
     if locks.take(tx, LockRow(ns, session, run_id, token, 1, now + lease)):
         return None
@@ -22,7 +24,9 @@ def acquire(tx: Tx, ns: str, session: str, run_id: str, token: str, now: Micros,
     return busy(session, held.run_id)
 
 
-def holds(tx: Tx, ns: str, session: str, run_id: str, token: str | None, now: Micros, lease: Micros) -> SessionBusy | None:
+def holds(
+    tx: Tx, ns: str, session: str, run_id: str, token: str | None, now: Micros, lease: Micros
+) -> SessionBusy | None:
     """Check that a run still has its session, taking it again where it merely lapsed."""
     held = locks.get(tx, ns, session)
     if held is not None and held.run_id == run_id and held.expires_at > now:
@@ -38,7 +42,8 @@ def release(tx: Tx, ns: str, session: str, token: str) -> None:
 def busy(session: str, run_id: str) -> SessionBusy:
     """The refusal of a second chain."""
     return SessionBusy(
-        f"session {session!r} is busy with run {run_id}; wait for it, or open the run with on_busy='wait' or 'supersede'",
+        f"session {session!r} is busy with run {run_id}; wait for it, or open the run with on_busy='wait' "
+        "or 'supersede'",
         run_id=run_id,
         for_model="Another request of this conversation is still being worked on. Nothing was done; try again later.",
     )

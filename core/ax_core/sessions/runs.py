@@ -67,7 +67,9 @@ def enter(tx: Tx, opening: Opening, now: Micros) -> RunRow | AXError:
         ended_at=None,
         digest=None,
     )
-    if session and (refused := lock.acquire(tx, opening.ns, session, root, opening.token, now, opening.lease)):
+    if session and (
+        refused := lock.acquire(tx, opening.ns, session, root, opening.token, now, opening.lease)
+    ):
         return refused
     runs.create(tx, row)
     return row
@@ -79,7 +81,9 @@ def reopen(tx: Tx, row: RunRow, opening: Opening, now: Micros) -> RunRow | AXErr
     if state is RunState.CANCELLED:
         return TaskCancelled(f"run {row.id} was cancelled ({row.reason})")
     if state in (RunState.DEAD, RunState.ROLLED_BACK):
-        return TaskDead(f"run {row.id} is {state} ({row.reason or 'ended'}); extend or requeue it before entering again")
+        return TaskDead(
+            f"run {row.id} is {state} ({row.reason or 'ended'}); extend or requeue it before entering again"
+        )
     if row.session and (
         refused := lock.acquire(tx, row.ns, row.session, row.root_id, opening.token, now, opening.lease)
     ):
@@ -116,7 +120,9 @@ def close(tx: Tx, row: RunRow, now: Micros, *, failed: bool = False) -> RunRow:
     if left and not failed:
         runs.alter(tx, row.id, lock_token=None)  # detached tasks still run; the last of them settles it
         return row._replace(lock_token=None)
-    return runs.move(tx, row, RunState.FAILED if failed else RunState.DONE, now, digest=_digest(tx, row)) or row
+    return (
+        runs.move(tx, row, RunState.FAILED if failed else RunState.DONE, now, digest=_digest(tx, row)) or row
+    )
 
 
 def settle(tx: Tx, run_id: str, now: Micros) -> None:

@@ -19,7 +19,13 @@ def latest(tx: Tx, task_id: str) -> ApprovalRow | None:
 
 
 def answer(
-    tx: Tx, row: ApprovalRow, decision: str, now: Micros, by: str, comment: str | None, start_by: Micros | None
+    tx: Tx,
+    row: ApprovalRow,
+    decision: str,
+    now: Micros,
+    by: str,
+    comment: str | None,
+    start_by: Micros | None,
 ) -> bool:
     """Decide a question that is open; False: somebody decided it first."""
     return (
@@ -37,7 +43,9 @@ def answer(
     )
 
 
-_LATEST = f"SELECT {columns(ApprovalRow)} FROM ax_approval WHERE task_id = :task_id ORDER BY number DESC LIMIT 1"
+_LATEST = (
+    f"SELECT {columns(ApprovalRow)} FROM ax_approval WHERE task_id = :task_id ORDER BY number DESC LIMIT 1"
+)
 _ANSWER = (
     "UPDATE ax_approval SET decision = :decision, decided_at = :now, decided_by = :actor, comment = :comment, "
     "start_by = :start_by WHERE task_id = :task_id AND number = :number AND decision IS NULL"

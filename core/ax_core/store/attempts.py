@@ -7,7 +7,9 @@ from ..model import AttemptRow, TaskRow
 from .tx import Tx, columns
 
 
-def keep(tx: Tx, row: TaskRow, outcome: str, now: Micros, *, error: str | None = None, closed: bool = True) -> None:
+def keep(
+    tx: Tx, row: TaskRow, outcome: str, now: Micros, *, error: str | None = None, closed: bool = True
+) -> None:
     """Keep the attempt that ``row`` shows, now that it ended in ``outcome``."""
     tx.insert_new(
         "ax_attempt",
@@ -30,7 +32,7 @@ def keep(tx: Tx, row: TaskRow, outcome: str, now: Micros, *, error: str | None =
 
 
 def late(tx: Tx, task_id: str, fence: int, now: Micros, outcome: str, result: str | None) -> bool:
-    """Record how an attempt really ended, after it had been given up; False: it is not on record, or was told before."""
+    """Record how an attempt that was given up really ended; False: it is not on record, or was told before."""
     return tx.run(_LATE, task_id=task_id, fence=fence, now=now, outcome=outcome, result=result) == 1
 
 

@@ -28,7 +28,15 @@ def entry(
     """The next entry of a task's chain, after the one whose hash is ``head``."""
     text = json.dumps(detail, sort_keys=True, separators=(",", ":"), default=str) if detail else None
     return AuditRow(
-        task_id, seq, at, verb, source, target, actor, text, _hash(head, task_id, seq, at, verb, source, target, actor, text)
+        task_id,
+        seq,
+        at,
+        verb,
+        source,
+        target,
+        actor,
+        text,
+        _hash(head, task_id, seq, at, verb, source, target, actor, text),
     )
 
 

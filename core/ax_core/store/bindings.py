@@ -29,7 +29,9 @@ def bind(tx: Tx, row: IdempotencyRow) -> bool:
     return tx.insert_new("ax_idempotency", row)
 
 
-def rebind(tx: Tx, held: IdempotencyRow, task_id: str, args_hash: str, now: Micros, expires_at: Micros | None) -> bool:
+def rebind(
+    tx: Tx, held: IdempotencyRow, task_id: str, args_hash: str, now: Micros, expires_at: Micros | None
+) -> bool:
     """Take a key over from the holder that no longer binds it; False: somebody was faster."""
     return (
         tx.run(

@@ -44,8 +44,8 @@ def attend(store: Store) -> None:
     """
     if store.path in _torn:
         raise StoreError(
-            f"this process was forked while a thread of its parent was in the middle of {store.path}, and must not touch "
-            "it: fork outside of tools, or start the child anew (multiprocessing's 'spawn')"
+            f"this process was forked while a thread of its parent was in the middle of {store.path}, "
+            "and must not touch it: fork outside of tools, or start the child anew (multiprocessing's 'spawn')"
         )
     _open.add(store)
 

@@ -99,7 +99,9 @@ class Held:
     def _begins(self, *_: Any) -> None:
         self._at_work = True
         if self._aborted:
-            raise PolicyError("the time of this task ran out and its transaction was undone: it writes no more")
+            raise PolicyError(
+                "the time of this task ran out and its transaction was undone: it writes no more"
+            )
 
     def _ends(self, *_: Any) -> None:
         self._at_work = False

@@ -9,7 +9,11 @@ from .tx import Tx, columns
 
 def get(tx: Tx, ns: str, session: str) -> LockRow | None:
     """Who holds a session."""
-    found = tx.one(f"SELECT {columns(LockRow)} FROM ax_lock WHERE ns = :ns AND session = :session", ns=ns, session=session)
+    found = tx.one(
+        f"SELECT {columns(LockRow)} FROM ax_lock WHERE ns = :ns AND session = :session",
+        ns=ns,
+        session=session,
+    )
     return LockRow(*found) if found else None
 
 

@@ -63,7 +63,9 @@ def config() -> Config:
 
 
 def _version(raw: Any) -> str | None:
-    found = raw.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (VERSION_TABLE,)).fetchone()
+    found = raw.execute(
+        "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (VERSION_TABLE,)
+    ).fetchone()
     if not found:
         return None
     row = raw.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchone()

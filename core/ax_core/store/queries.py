@@ -32,7 +32,9 @@ def newest(
     if since is not None:
         where.append("created_at >= :since")
         # Ids sort by time of creation, to within a minute among processes: older ones need not be looked at.
-        where.append("id > COALESCE((SELECT id FROM ax_task WHERE created_at < :older ORDER BY id DESC LIMIT 1), '')")
+        where.append(
+            "id > COALESCE((SELECT id FROM ax_task WHERE created_at < :older ORDER BY id DESC LIMIT 1), '')"
+        )
         params |= {"since": since, "older": since - 60 * SECOND}
     if before is not None:
         where.append("id < :before")
@@ -44,7 +46,11 @@ def newest(
         # The index by state leaves out the successes; say so, or it is not used.
         if "SUCCESS" not in states:
             where.append("state <> 'SUCCESS'")
-    return _rows(tx, f"SELECT {_COLUMNS} FROM ax_task WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT :limit", params)
+    return _rows(
+        tx,
+        f"SELECT {_COLUMNS} FROM ax_task WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT :limit",
+        params,
+    )
 
 
 def doubtful(tx: Tx, ns: str, limit: int = 50) -> list[TaskRow]:
@@ -69,7 +75,9 @@ def twins(tx: Tx, twin: str) -> list[TaskRow]:
 
 def running(tx: Tx) -> list[TaskRow]:
     """Every open attempt in the database, of every namespace."""
-    return _rows(tx, f"SELECT {_COLUMNS} FROM ax_task WHERE state = 'RUNNING' AND state <> 'SUCCESS' ORDER BY id", {})
+    return _rows(
+        tx, f"SELECT {_COLUMNS} FROM ax_task WHERE state = 'RUNNING' AND state <> 'SUCCESS' ORDER BY id", {}
+    )
 
 
 def half_open(tx: Tx) -> list[TaskRow]:
@@ -120,7 +128,11 @@ def last_other_write(tx: Tx, run_id: str, fingerprint: str) -> str:
 
 def counts(tx: Tx, ns: str) -> dict[str, int]:
     """How many tasks stand in each state other than SUCCESS."""
-    return dict(tx.all("SELECT state, COUNT(*) FROM ax_task WHERE ns = :ns AND state <> 'SUCCESS' GROUP BY state", ns=ns))
+    return dict(
+        tx.all(
+            "SELECT state, COUNT(*) FROM ax_task WHERE ns = :ns AND state <> 'SUCCESS' GROUP BY state", ns=ns
+        )
+    )
 
 
 def _rows(tx: Tx, sql: str, params: dict[str, Any]) -> list[TaskRow]:

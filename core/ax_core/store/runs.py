@@ -67,7 +67,9 @@ def ended_implicit(task: TaskRow, state: RunState, reason: Reason, now: Micros) 
     )
 
 
-def move(tx: Tx, row: RunRow, state: RunState, now: Micros, reason: Reason | None = None, **changes: Any) -> RunRow | None:
+def move(
+    tx: Tx, row: RunRow, state: RunState, now: Micros, reason: Reason | None = None, **changes: Any
+) -> RunRow | None:
     """Change a run's state, if it still stands where ``row`` shows it."""
     ended = None if state in (RunState.OPEN, RunState.PAUSED) else now
     new = {"state": state.value, "reason": reason.value if reason else None, "ended_at": ended, **changes}
@@ -78,7 +80,11 @@ def move(tx: Tx, row: RunRow, state: RunState, now: Micros, reason: Reason | Non
 
 def alter(tx: Tx, run_id: str, **changes: Any) -> None:
     """Change columns other than the state."""
-    tx.run(f"UPDATE ax_run SET {', '.join(f'{name} = :{name}' for name in changes)} WHERE id = :at_id", **changes, at_id=run_id)
+    tx.run(
+        f"UPDATE ax_run SET {', '.join(f'{name} = :{name}' for name in changes)} WHERE id = :at_id",
+        **changes,
+        at_id=run_id,
+    )
 
 
 def rolling_back(tx: Tx, ns: str) -> list[str]:
@@ -115,12 +121,14 @@ def refuse(tx: Tx, run_id: str) -> None:
 
 def unfinished(tx: Tx, run_id: str) -> dict[str, int]:
     """How many tasks of a run are not settled, by state; an outcome in doubt counts as its reason."""
-    return {state: count for state, count in tx.all(_UNFINISHED, run_id=run_id)}
+    return dict(tx.all(_UNFINISHED, run_id=run_id))
 
 
 @cache
 def _update(names: tuple[str, ...]) -> str:
-    return f"UPDATE ax_run SET {', '.join(f'{n} = :{n}' for n in names)} WHERE id = :at_id AND state = :at_state"
+    return (
+        f"UPDATE ax_run SET {', '.join(f'{n} = :{n}' for n in names)} WHERE id = :at_id AND state = :at_state"
+    )
 
 
 _BY_ID = f"SELECT {_COLUMNS} FROM ax_run WHERE id = :run_id"

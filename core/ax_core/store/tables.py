@@ -12,9 +12,15 @@ metadata = MetaData()
 
 _WIDTHS = {
     # Columns that are part of a key have a bounded width, so that every database can index them.
-    **dict.fromkeys(("id", "task_id", "run_id", "root_id", "parent_id", "parent_run_id", "parent_task_id"), 64),
-    **dict.fromkeys(("ns", "idempotency_key", "effect", "origin", "state", "reason", "verb", "source", "target"), 64),
-    **dict.fromkeys(("submitted_hash", "args_hash", "fingerprint", "twin", "dedupe_key", "audit_head", "hash"), 64),
+    **dict.fromkeys(
+        ("id", "task_id", "run_id", "root_id", "parent_id", "parent_run_id", "parent_task_id"), 64
+    ),
+    **dict.fromkeys(
+        ("ns", "idempotency_key", "effect", "origin", "state", "reason", "verb", "source", "target"), 64
+    ),
+    **dict.fromkeys(
+        ("submitted_hash", "args_hash", "fingerprint", "twin", "dedupe_key", "audit_head", "hash"), 64
+    ),
     **dict.fromkeys(("request_id", "run_key", "session", "tool", "name"), 255),
     **dict.fromkeys(("tool_version", "version", "digest", "lock_token", "token"), 64),
 }
@@ -52,7 +58,9 @@ for _wide in (audit, attempt, approval, request, idempotency, lock, tool):
     # Their key is their only index: one B-tree instead of two.
     _wide.dialect_options["sqlite"]["with_rowid"] = False
 
-Index("ux_task_request", task.c.ns, task.c.request_id, unique=True, sqlite_where=text("request_id IS NOT NULL"))
+Index(
+    "ux_task_request", task.c.ns, task.c.request_id, unique=True, sqlite_where=text("request_id IS NOT NULL")
+)
 # The tree of a run, and how often it did the same thing (the repeat guard).
 Index("ix_task_run", task.c.run_id, task.c.fingerprint)
 # Newest first by state, without the bulk of the successes: those are found by walking the ids.
@@ -64,4 +72,10 @@ Index("ix_task_twin", task.c.twin, sqlite_where=text("twin IS NOT NULL AND state
 Index("ix_task_session", task.c.ns, task.c.session, task.c.id, sqlite_where=text("session IS NOT NULL"))
 Index("ux_run_key", run.c.ns, run.c.run_key, unique=True, sqlite_where=text("run_key IS NOT NULL"))
 Index("ix_run_root", run.c.root_id)
-Index("ix_run_state", run.c.ns, run.c.state, run.c.id, sqlite_where=text("state IN ('OPEN', 'PAUSED') OR reason = 'rolling_back'"))
+Index(
+    "ix_run_state",
+    run.c.ns,
+    run.c.state,
+    run.c.id,
+    sqlite_where=text("state IN ('OPEN', 'PAUSED') OR reason = 'rolling_back'"),
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from ..clock import Micros
@@ -51,7 +51,9 @@ def move(
     Returns the row after the move, or None: somebody else moved it first. ``told`` hears of it after the commit.
     """
     target = transition.target or State(row.state)
-    assert transition.target is None or may(State(row.state), target), f"{row.state} -> {target} ({transition.verb})"
+    assert transition.target is None or may(State(row.state), target), (
+        f"{row.state} -> {target} ({transition.verb})"
+    )
     while True:
         step = audit.entry(
             row.id,
@@ -64,7 +66,12 @@ def move(
             actor,
             transition.detail,
         )
-        changes = {**transition.changes, "state": target.value, "audit_seq": step.seq, "audit_head": step.hash}
+        changes = {
+            **transition.changes,
+            "state": target.value,
+            "audit_seq": step.seq,
+            "audit_head": step.hash,
+        }
         moved = tx.run(
             _update(tuple(changes)),
             **changes,
@@ -77,8 +84,7 @@ def move(
             audit.append(tx, step)
             row = row._replace(**changes)
             if told is not None:
-                after = row
-                tx.then(lambda: told(after))
+                tx.then(partial(told, row))
             return row
         # Either it was moved, or only its audit grew (a cancel request, say): look which.
         fresh = get(tx, row.id)

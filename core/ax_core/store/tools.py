@@ -24,13 +24,18 @@ def publish(tx: Tx, row: ToolRow) -> None:
 
 def get(tx: Tx, ns: str, name: str) -> ToolRow | None:
     """A tool as it was last published."""
-    found = tx.one(f"SELECT {columns(ToolRow)} FROM ax_tool WHERE ns = :ns AND name = :name", ns=ns, name=name)
+    found = tx.one(
+        f"SELECT {columns(ToolRow)} FROM ax_tool WHERE ns = :ns AND name = :name", ns=ns, name=name
+    )
     return ToolRow(*found) if found else None
 
 
 def every(tx: Tx, ns: str) -> list[ToolRow]:
     """Every published tool, by name."""
-    return [ToolRow(*row) for row in tx.all(f"SELECT {columns(ToolRow)} FROM ax_tool WHERE ns = :ns ORDER BY name", ns=ns)]
+    return [
+        ToolRow(*row)
+        for row in tx.all(f"SELECT {columns(ToolRow)} FROM ax_tool WHERE ns = :ns ORDER BY name", ns=ns)
+    ]
 
 
 def pause(tx: Tx, ns: str, name: str, by: str | None) -> bool:

@@ -109,7 +109,9 @@ def request_cancel() -> Transition:
     return note("cancel_requested", cancel_requested=1)
 
 
-def cancel(reason: Reason, detail: Mapping[str, Any] | None, now: Micros, error: str | None = None) -> Transition:
+def cancel(
+    reason: Reason, detail: Mapping[str, Any] | None, now: Micros, error: str | None = None
+) -> Transition:
     """A task that does not run is cancelled at once."""
     changes = {"reason": reason.value, "ended_at": now, "due_at": None}
     if error is not None:
@@ -117,7 +119,9 @@ def cancel(reason: Reason, detail: Mapping[str, Any] | None, now: Micros, error:
     return Transition("reject" if reason is Reason.REJECTED else "cancel", State.CANCELLED, changes, detail)
 
 
-def queue(verb: str, reason: Reason | None = None, detail: Mapping[str, Any] | None = None, **changes: Any) -> Transition:
+def queue(
+    verb: str, reason: Reason | None = None, detail: Mapping[str, Any] | None = None, **changes: Any
+) -> Transition:
     """Ready again, for whoever may run it."""
     return Transition(
         verb,

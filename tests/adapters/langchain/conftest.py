@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from langchain_core.tools import BaseTool
-from support.driving import Drive, Wrap
-from support.fresh import fresh
-from support.skew import Skew
 
 from ax_adapters.langchain import wrap_tool
 from ax_core import AX
+from support.driving import Drive, Wrap
+from support.fresh import fresh
+from support.skew import Skew
 
 
 @pytest.fixture

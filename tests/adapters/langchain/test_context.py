@@ -13,12 +13,12 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
 from langgraph.store.memory import InMemoryStore
+
+from ax_core import AX
 from support.driving import Drive, Wrap, alike, call_of
 from support.hearing import Hearing
 from support.sample_tools import add, fancy, raising
 from support.scripted import Scripted, answers, said, thread, told
-
-from ax_core import AX
 
 TENANT = contextvars.ContextVar("tenant", default="nobody")
 
@@ -69,7 +69,9 @@ def test_callbacks_hear_what_they_heard_before(wrap: Wrap, drive: Drive) -> None
 
     def heard(made: BaseTool) -> list[tuple[Any, ...]]:
         hearing = Hearing()
-        drive(made, call_of(made, {"q": "a"}), {"callbacks": [hearing], "tags": ["cfg"], "metadata": {"cm": 1}})
+        drive(
+            made, call_of(made, {"q": "a"}), {"callbacks": [hearing], "tags": ["cfg"], "metadata": {"cm": 1}}
+        )
         return hearing.facts
 
     assert heard(wrap(fancy)) == heard(fancy)
@@ -127,7 +129,9 @@ def test_state_store_and_runtime_are_injected_and_never_recorded(wrap: Wrap, dri
     @tool
     def runtime(x: int, runtime: ToolRuntime) -> str:
         """Looks."""
-        return f"{runtime.tool_call_id}/{runtime.config['configurable'].get('thread_id')}/{len(runtime.tools)}"
+        return (
+            f"{runtime.tool_call_id}/{runtime.config['configurable'].get('thread_id')}/{len(runtime.tools)}"
+        )
 
     class Klass(BaseTool):
         name: str = "klass"
@@ -138,7 +142,12 @@ def test_state_store_and_runtime_are_injected_and_never_recorded(wrap: Wrap, dri
 
     kept = InMemoryStore()
     script = [
-        [("state", {"x": 1}, "1"), ("store", {"x": 2}, "2"), ("runtime", {"x": 3}, "3"), ("klass", {"a": 4}, "4")],
+        [
+            ("state", {"x": 1}, "1"),
+            ("store", {"x": 2}, "2"),
+            ("runtime", {"x": 3}, "3"),
+            ("klass", {"a": 4}, "4"),
+        ],
         "done",
     ]
     tools = [wrap(each) for each in (state, store, runtime, Klass())]
@@ -175,7 +184,9 @@ def test_an_identity_is_the_same_whatever_was_injected(wrap: Wrap, ax: AX) -> No
         """Counts."""
         return len(secret["messages"])
 
-    agent = create_agent(Scripted(script=[[("state", {"x": 1})], [("state", {"x": 1})], "done"]), [wrap(state)])
+    agent = create_agent(
+        Scripted(script=[[("state", {"x": 1})], [("state", {"x": 1})], "done"]), [wrap(state)]
+    )
     result = agent.invoke(said())
     assert told(result) == ["2", "4"]
     with ax._core.wiring("default").db.engine.connect() as connection:
@@ -208,7 +219,11 @@ def test_streams_carry_what_tools_write(wrap: Wrap, drive: Drive) -> None:
     async def streamed() -> list[Any]:
         return [event async for event in agent.astream(said(), stream_mode=["custom", "tools"])]
 
-    events = asyncio.run(streamed()) if drive.is_async else list(agent.stream(said(), stream_mode=["custom", "tools"]))
+    events = (
+        asyncio.run(streamed())
+        if drive.is_async
+        else list(agent.stream(said(), stream_mode=["custom", "tools"]))
+    )
     assert [event for mode, event in events if mode == "custom"] == [{"p": 1}, {"p": 2}]
     kinds = [event["event"] for mode, event in events if mode == "tools"]
     assert kinds == ["tool-started", "tool-output-delta", "tool-finished"]

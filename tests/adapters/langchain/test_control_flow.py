@@ -11,12 +11,12 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import StructuredTool, Tool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
+
+from ax_core import AX, State
 from support.driving import Drive, Wrap, alike
 from support.hearing import Hearing
 from support.sample_tools import add
 from support.scripted import Scripted, said, thread, told
-
-from ax_core import AX, State
 
 
 def test_a_tool_may_interrupt(wrap: Wrap, drive: Drive, ax: AX) -> None:
@@ -31,7 +31,9 @@ def test_a_tool_may_interrupt(wrap: Wrap, drive: Drive, ax: AX) -> None:
         bodies.append("after")
         return f"answer={answer}"
 
-    agent = create_agent(Scripted(script=[[("ask", {"q": "?"})], "done"]), [wrap(ask)], checkpointer=InMemorySaver())
+    agent = create_agent(
+        Scripted(script=[[("ask", {"q": "?"})], "done"]), [wrap(ask)], checkpointer=InMemorySaver()
+    )
     paused = drive(agent, said(), thread())
     assert paused["__interrupt__"][0].value == {"q": "?"}
     (task,) = ax.tasks().tasks

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from support.resuming import Life
 
 pytestmark = pytest.mark.xdist_group("resuming")
@@ -11,9 +12,12 @@ PAY = {"tools": ["pay"], "script": [[["pay", {"n": 1}, "p"]], "done"]}
 
 
 @pytest.mark.parametrize(
-    ("policy", "mode"), [("undeclared", "sync"), ("undeclared", "async"), ("unsafe", "async"), ("read", "sync")]
+    ("policy", "mode"),
+    [("undeclared", "sync"), ("undeclared", "async"), ("unsafe", "async"), ("read", "sync")],
 )
-def test_an_effect_is_not_repeated_when_the_checkpoint_was_lost(policy: str, mode: str, tmp_path: Path) -> None:
+def test_an_effect_is_not_repeated_when_the_checkpoint_was_lost(
+    policy: str, mode: str, tmp_path: Path
+) -> None:
     """SIGKILL after AX's record and before LangGraph's: on resume the stored result answers, and nothing acts."""
     declared = {} if policy == "undeclared" else {"policies": {"pay": policy}}
     life = Life(tmp_path, **PAY, **declared, is_async=mode == "async")
@@ -22,7 +26,9 @@ def test_an_effect_is_not_repeated_when_the_checkpoint_was_lost(policy: str, mod
     assert life.effects == ["pay:1"]
 
 
-@pytest.mark.parametrize(("policy", "times"), [("unsafe", 1), ("undeclared", 1), ("idempotent", 2), ("read", 2)])
+@pytest.mark.parametrize(
+    ("policy", "times"), [("unsafe", 1), ("undeclared", 1), ("idempotent", 2), ("read", 2)]
+)
 def test_an_effect_without_a_record_is_in_doubt_or_harmless(policy: str, times: int, tmp_path: Path) -> None:
     """SIGKILL right after the effect: what may not be repeated is not, and the model is told; the rest runs again."""
     life = Life(tmp_path, **PAY, policies={"pay": policy})

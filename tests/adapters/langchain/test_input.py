@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from langchain_core.tools import StructuredTool, ToolException, tool
 from pydantic import BaseModel, Field, ValidationError
-from support.driving import Drive, Wrap, alike, call_of, came_to
-from support.sample_tools import Point, add, by_json, old, shout
 
 from ax_core import AX, State
+from support.driving import Drive, Wrap, alike, call_of, came_to
+from support.sample_tools import Point, add, by_json, old, shout
 
 modes = pytest.mark.parametrize(
     "mode",
@@ -108,7 +108,10 @@ def test_arguments_that_are_no_plain_data_run_and_equal_nothing(wrap: Wrap, ax: 
         return type(thing).__name__
 
     wrapped = wrap(take)
-    assert (wrapped.invoke({"thing": object()}), wrapped.invoke({"thing": print})) == ("object", "builtin_function_or_method")
+    assert (wrapped.invoke({"thing": object()}), wrapped.invoke({"thing": print})) == (
+        "object",
+        "builtin_function_or_method",
+    )
     assert all("not plain data" in task.notes[0] for task in ax.tasks().tasks)
 
 

@@ -9,6 +9,7 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import InjectedToolCallId, ToolException, create_retriever_tool, tool
 from langgraph.graph import MessagesState
 from langgraph.types import Command
+
 from support.driving import Drive, Wrap, alike, call_of, node_of
 from support.hearing import Hearing
 from support.sample_tools import Library, Point, raising, returning
@@ -76,7 +77,9 @@ def test_any_other_exception_passes_as_it_is(wrap: Wrap, drive: Drive) -> None:
 def test_content_and_artifact_stay_apart(wrap: Wrap, drive: Drive) -> None:
     """The artifact is the live object with its tuples and documents; the model sees the content only."""
     artifact = {"docs": [Document(page_content="p")], "pair": (1, 2)}
-    message = drive(wrap(returning(("c", artifact), response_format="content_and_artifact")), call_of("value", {"a": 1}))
+    message = drive(
+        wrap(returning(("c", artifact), response_format="content_and_artifact")), call_of("value", {"a": 1})
+    )
     assert (message.content, message.status, message.tool_call_id) == ("c", "success", "c1")
     assert message.artifact == artifact and isinstance(message.artifact["pair"], tuple)
 
@@ -103,7 +106,9 @@ def test_commands_and_messages_reach_the_graph(wrap: Wrap, drive: Drive) -> None
     @tool
     def command(x: int, tool_call_id: Annotated[str, InjectedToolCallId]) -> Command:
         """Updates."""
-        return Command(update={"messages": [ToolMessage(f"command {x}", tool_call_id=tool_call_id)], "extra": x})
+        return Command(
+            update={"messages": [ToolMessage(f"command {x}", tool_call_id=tool_call_id)], "extra": x}
+        )
 
     @tool
     def message(x: int, tool_call_id: Annotated[str, InjectedToolCallId]) -> ToolMessage:
@@ -121,7 +126,11 @@ def test_commands_and_messages_reach_the_graph(wrap: Wrap, drive: Drive) -> None
     graph = node_of(wrap(command), wrap(message), wrap(both), state=Counting)
     asked = asks(("command", {"x": 1}, "1"), ("message", {"x": 2}, "2"), ("both", {"x": 3}, "3"))
     out = drive(graph, {"messages": [asked], "extra": 0})
-    assert {m.tool_call_id: m.content for m in out["messages"][1:]} == {"1": "command 1", "2": "message 2", "3": "both"}
+    assert {m.tool_call_id: m.content for m in out["messages"][1:]} == {
+        "1": "command 1",
+        "2": "message 2",
+        "3": "both",
+    }
     assert out["extra"] == 4
 
 

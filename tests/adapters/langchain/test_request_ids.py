@@ -7,12 +7,12 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, RetryPolicy, interrupt
-from support.driving import Drive, Wrap, node_of
-from support.scripted import Scripted, answers, asks, said, thread, told
 
 from ax_core import AX, State
+from support.driving import Drive, Wrap, node_of
+from support.scripted import Scripted, answers, asks, said, thread, told
 
 RETRY = RetryPolicy(max_attempts=3, initial_interval=0.001, jitter=False, retry_on=ConnectionError)
 
@@ -36,7 +36,9 @@ def pay() -> Effects:
     return Effects()
 
 
-def test_a_resumed_node_does_not_repeat_a_finished_sibling(pay: Effects, wrap: Wrap, drive: Drive, ax: AX) -> None:
+def test_a_resumed_node_does_not_repeat_a_finished_sibling(
+    pay: Effects, wrap: Wrap, drive: Drive, ax: AX
+) -> None:
     """One ToolNode, one call paused: on resume the call that was done is answered from the record, marked replayed."""
     paid = threading.Event()
 
@@ -88,7 +90,9 @@ def test_many_pauses_after_an_effect_do_not_repeat_it(pay: Effects, wrap: Wrap, 
     assert task.replays == 4
 
 
-def test_a_retried_node_does_not_repeat_a_finished_sibling(pay: Effects, wrap: Wrap, drive: Drive, ax: AX) -> None:
+def test_a_retried_node_does_not_repeat_a_finished_sibling(
+    pay: Effects, wrap: Wrap, drive: Drive, ax: AX
+) -> None:
     """A node's own RetryPolicy runs it again whole: what was done is answered, what failed is tried once more."""
     tries = []
 
@@ -118,7 +122,14 @@ def test_a_retried_node_does_not_repeat_a_finished_sibling(pay: Effects, wrap: W
 
 def test_a_later_turn_may_use_an_id_again(pay: Effects, wrap: Wrap, drive: Drive, ax: AX) -> None:
     """Providers that count from call_0 in every turn get a new execution for every turn."""
-    script = [[("pay", {"n": 1}, "call_0")], "a", [("pay", {"n": 1}, "call_0")], "b", [("pay", {"n": 2}, "call_0")], "c"]
+    script = [
+        [("pay", {"n": 1}, "call_0")],
+        "a",
+        [("pay", {"n": 1}, "call_0")],
+        "b",
+        [("pay", {"n": 2}, "call_0")],
+        "c",
+    ]
     agent = create_agent(Scripted(script=script), [wrap(pay.tool)], checkpointer=InMemorySaver())
     for _ in range(3):
         result = drive(agent, said(), thread())
@@ -128,7 +139,9 @@ def test_a_later_turn_may_use_an_id_again(pay: Effects, wrap: Wrap, drive: Drive
 
 def test_a_fork_in_time_executes_again(pay: Effects, wrap: Wrap, drive: Drive) -> None:
     """Going back to before the tools and on from there is a decision to do it again."""
-    agent = create_agent(Scripted(script=[[("pay", {"n": 1})], "d"]), [wrap(pay.tool)], checkpointer=InMemorySaver())
+    agent = create_agent(
+        Scripted(script=[[("pay", {"n": 1})], "d"]), [wrap(pay.tool)], checkpointer=InMemorySaver()
+    )
     drive(agent, said(), thread())
     before = next(each for each in agent.get_state_history(thread()) if each.next == ("tools",))
     drive(agent, None, before.config)
@@ -190,19 +203,26 @@ def test_only_a_success_that_was_delivered_counts_up(wrap: Wrap, ax: AX) -> None
     graph.add_edge(START, "work")
     graph.compile(checkpointer=InMemorySaver()).invoke(said(), thread())
     assert texts == ["1", "2", "first", "second"]
-    assert [(task.attempts, task.state) for task in ax.tasks().tasks] == [(1, State.SUCCESS), (3, State.SUCCESS)]
+    assert [(task.attempts, task.state) for task in ax.tasks().tasks] == [
+        (1, State.SUCCESS),
+        (3, State.SUCCESS),
+    ]
 
 
 def test_threads_do_not_share_decisions(pay: Effects, wrap: Wrap, drive: Drive, ax: AX) -> None:
     """The same conversation in two threads is two sets of tasks, in two sessions."""
-    agent = create_agent(Scripted(script=[[("pay", {"n": 1})], "d"]), [wrap(pay.tool)], checkpointer=InMemorySaver())
+    agent = create_agent(
+        Scripted(script=[[("pay", {"n": 1})], "d"]), [wrap(pay.tool)], checkpointer=InMemorySaver()
+    )
     for name in ("A", "B"):
         drive(agent, said(), thread(name))
     assert pay.seen == [1, 1]
     assert {task.session for task in ax.tasks().tasks} == {"A", "B"}
 
 
-def test_without_a_checkpointer_each_invocation_is_new(pay: Effects, wrap: Wrap, drive: Drive, ax: AX) -> None:
+def test_without_a_checkpointer_each_invocation_is_new(
+    pay: Effects, wrap: Wrap, drive: Drive, ax: AX
+) -> None:
     """Nothing could resume it; within it, a call is still one decision."""
     agent = create_agent(Scripted(script=[[("pay", {"n": 1}, "p")], "d"]), [wrap(pay.tool)])
     for _ in range(2):
@@ -224,4 +244,8 @@ def test_three_results_of_one_tool_are_paired_with_their_calls(wrap: Wrap, drive
     made = wrap(Effects("search").tool)
     script = [[("search", {"n": n}, f"id{n}") for n in (1, 2, 3)], "d"]
     result = drive(create_agent(Scripted(script=script), [made]), said())
-    assert {m.tool_call_id: m.text.split()[1] for m in answers(result)} == {"id1": "1", "id2": "2", "id3": "3"}
+    assert {m.tool_call_id: m.text.split()[1] for m in answers(result)} == {
+        "id1": "1",
+        "id2": "2",
+        "id3": "3",
+    }

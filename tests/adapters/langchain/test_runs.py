@@ -7,11 +7,11 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from support.driving import Drive
-from support.scripted import Scripted, answers, said, thread, told
 
 from ax_adapters.langchain import wrap_tool, wrap_tools
 from ax_core import AX, Budget, BudgetExceeded, RunState, SessionBusy
+from support.driving import Drive
+from support.scripted import Scripted, answers, said, thread, told
 
 CALLS = [[("note", {"n": n})] for n in range(1, 4)]
 
@@ -90,7 +90,10 @@ def test_runs_do_not_share_their_patience(ax: AX) -> None:
     for _ in range(3):
         agent = agent_of(ax, *CALLS, "what I have")
         with ax.run(budget=Budget(tasks=1)):
-            assert [message.status for message in answers(agent.invoke(said(), thread()))][1:] == ["error", "error"]
+            assert [message.status for message in answers(agent.invoke(said(), thread()))][1:] == [
+                "error",
+                "error",
+            ]
 
 
 def test_parallel_calls_do_not_overshoot_a_budget(ax: AX, drive: Drive) -> None:
@@ -124,9 +127,8 @@ def test_a_second_chain_on_a_session_is_refused(ax: AX) -> None:
 def test_a_call_whose_session_was_taken_raises(ax: AX, drive: Drive) -> None:
     """SessionBusy is for the host, not for the model: the chain is over."""
     agent = agent_of(ax, *CALLS, "done")
-    with ax.run(session="S"):
-        with ax.run(session="S", on_busy="refuse"):
-            pass  # the same chain passes
+    with ax.run(session="S"), ax.run(session="S", on_busy="refuse"):
+        pass  # the same chain passes
     outcome: list[Any] = []
 
     @tool
@@ -142,7 +144,9 @@ def test_a_call_whose_session_was_taken_raises(ax: AX, drive: Drive) -> None:
         thief.join()
         return "stolen"
 
-    agent = create_agent(Scripted(script=[[("steal", {"n": 1})], [("steal", {"n": 2})], "d"]), wrap_tools([steal], ax))
+    agent = create_agent(
+        Scripted(script=[[("steal", {"n": 1})], [("steal", {"n": 2})], "d"]), wrap_tools([steal], ax)
+    )
     with ax.run(session="S"):
         result = drive(agent, said())
     assert outcome == ["in"]

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from ax_adapters.langchain import wrap_tool
 from support.driving import Wrap
 from support.fresh import fresh
 from support.sample_tools import KINDS, Offset, add, shout
-
-from ax_adapters.langchain import wrap_tool
 
 kinds = pytest.mark.parametrize("tool", KINDS, ids=[tool.name for tool in KINDS])
 

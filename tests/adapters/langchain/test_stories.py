@@ -8,11 +8,11 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import ToolRetryMiddleware
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
-from support.driving import Drive
-from support.scripted import Scripted, answers, said, thread, told
 
 from ax_adapters.langchain import wrap_tool, wrap_tools
 from ax_core import AX, Policy, State
+from support.driving import Drive
+from support.scripted import Scripted, answers, said, thread, told
 
 
 class Bank:
@@ -102,7 +102,9 @@ def test_three_identical_calls_in_one_message(ax: AX, drive: Drive) -> None:
         policies = {} if policy is None else {"refund": policy}
         with ax.for_namespace(policy or "bare").testing() as _:
             agent = agent_of(
-                wrap_tools([bank.tool], ax, policies=policies), [(*REFUND, "a"), (*REFUND, "b"), (*REFUND, "c")], "d"
+                wrap_tools([bank.tool], ax, policies=policies),
+                [(*REFUND, "a"), (*REFUND, "b"), (*REFUND, "c")],
+                "d",
             )
             result = drive(agent, said(), thread(str(policy)))
         assert [message.tool_call_id for message in answers(result)] == ["a", "b", "c"]
@@ -122,10 +124,14 @@ def test_a_business_key_catches_other_words(ax: AX, drive: Drive) -> None:
 
 
 @pytest.mark.parametrize(("policy", "times"), [("unsafe", 1), ("idempotent", 4), (None, 3)])
-def test_retry_layers_do_not_multiply_an_unsafe_effect(policy: str | None, times: int, ax: AX, drive: Drive) -> None:
+def test_retry_layers_do_not_multiply_an_unsafe_effect(
+    policy: str | None, times: int, ax: AX, drive: Drive
+) -> None:
     """A tool that commits and then raises, under a policy with retries and the framework's retry middleware."""
     bank = Bank(ConnectionError("read timeout"))
-    declared: dict[str, Any] = {} if policy is None else {"refund": {"effect": policy, "retries": 1, "backoff": 0}}
+    declared: dict[str, Any] = (
+        {} if policy is None else {"refund": {"effect": policy, "retries": 1, "backoff": 0}}
+    )
     retry = ToolRetryMiddleware(max_retries=2, initial_delay=0.0, jitter=False, on_failure="continue")
     agent = agent_of(wrap_tools([bank.tool], ax, policies=declared), [REFUND], "done", middleware=[retry])
     (message,) = answers(drive(agent, said(), thread()))

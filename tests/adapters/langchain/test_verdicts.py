@@ -7,12 +7,12 @@ from langchain.agents import create_agent
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import StructuredTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
-from support.driving import Drive, Wrap, call_of, node_of
-from support.sample_tools import add, returning
-from support.scripted import Scripted, answers, asks, said, thread, told
 
 from ax_adapters.langchain import wrap_tool, wrap_tools
 from ax_core import AX, ConfirmationPending, Policy, Rejected, State
+from support.driving import Drive, Wrap, call_of, node_of
+from support.sample_tools import add, returning
+from support.scripted import Scripted, answers, asks, said, thread, told
 
 PURGED: list[Any] = []
 
@@ -90,7 +90,9 @@ def test_unknown_arguments_of_other_tools_are_dropped_as_bare(effect: str | None
     assert PURGED == [(0, False)]
 
 
-def test_a_validation_error_in_an_agent_is_recorded_and_answered_as_bare(ax: AX, drive: Drive, wrap: Wrap) -> None:
+def test_a_validation_error_in_an_agent_is_recorded_and_answered_as_bare(
+    ax: AX, drive: Drive, wrap: Wrap
+) -> None:
     """The framework's message to the model is the bare one to the letter, and the record says invalid_args."""
     asked = {"messages": [asks(("add", {"a": "x"}, "1"))]}
     assert told(drive(node_of(wrap(add)), asked)) == told(drive(node_of(add), asked))
@@ -103,7 +105,11 @@ def test_a_model_that_repeats_a_wrong_call_is_stopped(ax: AX, drive: Drive) -> N
     """The same misfit again and again: the model is told, then the request is over; no stack and no path is shown."""
     made = wrap_tool(purge, ax, policy="unsafe")
     forever = [[("purge", {"file_path": "/x"})]] * 12
-    result = drive(create_agent(Scripted(script=[*forever, "gave up"]), [made], checkpointer=InMemorySaver()), said(), thread())
+    result = drive(
+        create_agent(Scripted(script=[*forever, "gave up"]), [made], checkpointer=InMemorySaver()),
+        said(),
+        thread(),
+    )
     texts = told(result)
     assert PURGED == []
     assert "same arguments" in texts[5]

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 from langchain_core.tools import BaseTool, BaseToolkit, StructuredTool
-from support.sample_tools import Offset, add, fancy, returning, shout
 
 from ax_adapters.langchain import wrap_tool, wrap_tools
 from ax_core import AX, Effect, Policy, PolicyError
+from support.sample_tools import Offset, add, fancy, returning, shout
 
 
 class Kit(BaseToolkit):

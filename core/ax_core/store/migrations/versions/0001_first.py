@@ -243,7 +243,11 @@ def downgrade() -> None:
     op.drop_index("ix_task_half_open", table_name="ax_task")
     op.drop_table("ax_task")
     op.drop_index("ux_run_key", table_name="ax_run", sqlite_where=sa.text("run_key IS NOT NULL"))
-    op.drop_index("ix_run_state", table_name="ax_run", sqlite_where=sa.text("state IN ('OPEN', 'PAUSED') OR reason = 'rolling_back'"))
+    op.drop_index(
+        "ix_run_state",
+        table_name="ax_run",
+        sqlite_where=sa.text("state IN ('OPEN', 'PAUSED') OR reason = 'rolling_back'"),
+    )
     op.drop_index("ix_run_root", table_name="ax_run")
     op.drop_table("ax_run")
     op.drop_table("ax_request")
