@@ -6,8 +6,11 @@ decided elsewhere is not asked about again, but takes the resume value that was 
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import PlainValidator, WithJsonSchema
 
 from ax_core import AX, PolicyError, State, Task, Verdict
 
@@ -48,7 +51,7 @@ def answer_given(pending: Pending) -> bool:
 def take_answer(pending: Pending, task: Task | None) -> None:
     """A call that had asked and was decided elsewhere takes the value that was sent for it, so that no other does."""
     if task is not None and task.approval is not None and task.state is not State.CONFIRMING:
-        ask(pending, task)
+        _interrupt(pending, task)
 
 
 def ask(pending: Pending, task: Task) -> Decision:
@@ -58,13 +61,20 @@ def ask(pending: Pending, task: Task) -> Decision:
 
     Raises:
         GraphInterrupt: the first time.
-        PolicyError: an answer that is none.
+        ValidationError, PolicyError: an answer that is none; the question stands.
     """
+    thread = (pending.config.get("configurable") or {}).get("thread_id")
+    return understood(_interrupt(pending, task, task), task, f"langgraph:{thread}")
+
+
+def _interrupt(pending: Pending, task: Task, checked: Task | None = None) -> Any:
+    """LangGraph's own interrupt; what is no answer to ``checked`` is refused before LangGraph saves it as one."""
     from langgraph.types import interrupt
 
     approval = task.approval or {}
     expires = approval.get("expires_at")
-    answer = interrupt(
+    schema = {} if checked is None or not _takes_schema(interrupt) else {"response_schema": _answers_to(checked)}
+    return interrupt(
         {
             "type": "tool_approval",
             "tool_call_id": pending.tool_call_id,
@@ -75,10 +85,40 @@ def ask(pending: Pending, task: Task) -> Decision:
             "ax_task_id": task.id,
             "ax_run_id": task.run_id,
             "ax_expires_at": expires.isoformat() if expires else None,
-        }
+        },
+        **schema,
     )
-    thread = (pending.config.get("configurable") or {}).get("thread_id")
-    return understood(answer, task, f"langgraph:{thread}")
+
+
+def _takes_schema(interrupt: Any) -> bool:
+    return "response_schema" in inspect.signature(interrupt).parameters
+
+
+def _answers_to(task: Task) -> Any:
+    def check(answer: Any) -> Any:
+        try:
+            understood(answer, task, "")
+        except PolicyError as error:
+            raise ValueError(str(error)) from None
+        return answer
+
+    return Annotated[Any, PlainValidator(check), WithJsonSchema(_ANSWER)]
+
+
+_ANSWER = {
+    "type": "object",
+    "properties": {
+        "type": {"enum": list(DECISIONS)},
+        "message": {"type": "string"},
+        "edited_action": {
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "args": {"type": "object"}},
+            "required": ["args"],
+        },
+    },
+    "required": ["type"],
+}
+"""The full form of an answer, for front ends that build a form from it."""
 
 
 def understood(answer: Any, task: Task, by: str) -> Decision:

@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.tools import BaseTool
 from langchain_core.tools.base import _get_runnable_config_param
 
-from ax_core import AXError, ConfirmationPending, ToolFailed, keys
+from ax_core import AXError, ConfirmationPending, PolicyError, ToolFailed, keys
 from ax_core.dispatch import Answer, Call, current_run
 from ax_core.schema import Invalid
 
@@ -61,6 +61,8 @@ def see_through(binding: Binding, pending: Pending, call: Call) -> Answer | Resp
                 said = ask(pending, task)
                 if decide(ax, task, said).done and said.kind == "respond":
                     return Responded(said.message or "")
+    except PolicyError:  # the host's mistake, not something to tell a model
+        raise
     except AXError as verdict:
         pending.verdict = verdict
         raise
@@ -82,6 +84,8 @@ async def asee_through(binding: Binding, pending: Pending, call: Call) -> Answer
                 said = ask(pending, task)
                 if (await adecide(ax, task, said)).done and said.kind == "respond":
                     return Responded(said.message or "")
+    except PolicyError:
+        raise
     except AXError as verdict:
         pending.verdict = verdict
         raise

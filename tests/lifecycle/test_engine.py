@@ -33,9 +33,8 @@ def register(ax: AX) -> None:
         return n
 
     def book_by_session(n: int) -> int:
-        with Session(bind=current().connection) as session:
+        with Session(bind=current().connection) as session, session.begin():
             session.execute(text("INSERT INTO business VALUES (:n)"), {"n": n})
-            session.flush()
         return n
 
     ax.register(lambda n: n, name="echo", schema={"properties": {"n": {}}}, policy={"effect": "unsafe"})
@@ -93,6 +92,61 @@ def test_the_pool_is_as_it_was(engine: Engine) -> None:
             assert (one.scalar(text("SELECT 1")), two.scalar(text("SELECT 1"))) == (1, 1)
     assert booked(engine) == [0, 1, 2]  # closing AX does not close the engine
     assert settings() == before
+
+
+@pytest.mark.parametrize("how", ["commit", "session", "nested"])
+def test_a_session_joins_the_transaction_and_does_not_end_it(engine: Engine, how: str) -> None:
+    """Its commit writes its changes, a savepoint is its own; and where the body then fails, nothing is left."""
+
+    def book(n: int) -> None:
+        with Session(bind=current().connection) as session:
+            session.execute(text("INSERT INTO business VALUES (:n)"), {"n": n})
+            session.commit()
+        with current().connection.begin_nested() as inner:
+            current().connection.execute(text("INSERT INTO business VALUES (100)"))
+            inner.rollback()
+        if n < 0:
+            raise ValueError("no")
+
+    with AX(engine=engine) as ax:
+        ax.register(book, name="book", policy={"effect": "transactional"})
+        ax.call("book", {"n": 7})
+        with pytest.raises(ToolFailed):
+            ax.call("book", {"n": -7})
+    assert booked(engine) == [7]
+
+
+def test_a_commit_by_the_tool_is_refused_and_nothing_is_left(engine: Engine) -> None:
+    def book(n: int) -> None:
+        current().connection.execute(text("INSERT INTO business VALUES (:n)"), {"n": n})
+        current().connection.commit()
+
+    with AX(engine=engine) as ax:
+        ax.register(book, name="book", policy={"effect": "transactional"})
+        with pytest.raises(ToolFailed, match="must not commit it"):
+            ax.call("book", {"n": 7})
+    assert booked(engine) == []
+
+
+@pytest.mark.parametrize("goes_on", [True, False], ids=["goes on", "returns"])
+def test_a_rollback_by_the_tool_is_no_success_and_nothing_is_left(engine: Engine, goes_on: bool) -> None:
+    """Not even what it writes afterwards, which would otherwise be committed on its own."""
+
+    def book(n: int) -> None:
+        connection = current().connection
+        connection.execute(text("INSERT INTO business VALUES (:n)"), {"n": n})
+        connection.rollback()
+        if goes_on:
+            connection.execute(text("INSERT INTO business VALUES (:n)"), {"n": n + 1})
+
+    with AX(engine=engine) as ax:
+        ax.register(book, name="book", policy={"effect": "transactional"})
+        with pytest.raises(ToolFailed, match="raise an exception instead"):
+            ax.call("book", {"n": 7}, request_id="r")
+        task = ax.find_request("r")
+        assert task is not None
+        assert task.state == "FAILED"
+    assert booked(engine) == []
 
 
 def test_a_users_transaction_rolls_back_without_ax(engine: Engine) -> None:

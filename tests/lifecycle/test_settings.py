@@ -15,18 +15,18 @@ def test_an_argument_beats_the_environment_and_that_beats_the_default(
 ) -> None:
     monkeypatch.setenv("AX_LEASE", "60")
     monkeypatch.setenv("AX_HEARTBEAT", "2.5")
-    monkeypatch.setenv("AX_RESULT_CAP", "1000")
+    monkeypatch.setenv("AX_RESULT_CAP", "5000")
     made = Settings.of({"lease": 90})
-    assert (made.lease, made.heartbeat, made.result_cap, made.wait) == (90, 2.5, 1000, 600.0)
+    assert (made.lease, made.heartbeat, made.result_cap, made.wait) == (90, 2.5, 5000, 600.0)
 
 
 def test_they_reach_what_they_are_for(tmp_path: Path) -> None:
-    with AX(f"sqlite:///{tmp_path}/ax.db", result_cap=100, wait=7) as ax:
-        ax.register(lambda: "x" * 1000, name="long")
-        assert len(ax.call("long", request_id="r")) == 1000
+    with AX(f"sqlite:///{tmp_path}/ax.db", result_cap=2000, wait=7) as ax:
+        ax.register(lambda: "x" * 4000, name="long")
+        assert len(ax.call("long", request_id="r")) == 4000
         task = ax.find_request("r")
         assert task is not None
-        assert task.result != "x" * 1000
+        assert task.result != "x" * 4000
         assert ax._core.settings.wait == 7
 
 
@@ -49,6 +49,7 @@ def test_the_url_comes_from_the_environment_too(tmp_path: Path, monkeypatch: pyt
         ({"wait": True}, "wait=True must be a number"),
         ({"wait": float("nan")}, "wait=nan must be a number"),
         ({"lease": float("inf")}, "lease=inf must be a number"),
+        ({"result_cap": 1000}, "result_cap=1000 must be at least 1024"),
         ({"lease": 10}, "must be at least three heartbeats"),
         ({"heartbeat": 20}, "must be at least three heartbeats"),
     ],

@@ -274,6 +274,18 @@ def test_a_key_that_somebody_else_took_meanwhile_answers_for_the_one_that_failed
     assert probe.count == 2
 
 
+def test_a_failed_task_that_runs_again_holds_its_key_again(ax: AX) -> None:
+    """a failed, b took its place and failed too; a is sent once more and succeeds: c is answered by a."""
+    probe = Probe(NotApplied("no"), NotApplied("no"), "paid")
+    probe.tool(ax, effect=Effect.UNSAFE)
+    with ax.run():
+        for request in ("a", "b"):
+            outcome(lambda request=request: ax.call("pay", request_id=request))
+        assert ax.call("pay", request_id="a") == "paid"
+        assert ax.call("pay", request_id="c") == "paid"
+    assert probe.count == 3
+
+
 def test_a_failed_task_that_runs_again_holds_its_key_again_for_the_same_window(ax: AX, clock: Skew) -> None:
     probe = Probe(NotApplied("no"), "paid")
     probe.tool(ax, effect=Effect.UNSAFE, dedupe="global", window=60)

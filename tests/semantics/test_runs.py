@@ -356,6 +356,16 @@ def test_a_tools_time_is_cut_to_what_its_run_has_left(ax: AX) -> None:
     assert [4 < left[1] <= 5 < left[0] <= 10, 10 < left[2] <= 30] == [True, True]
 
 
+def test_the_time_of_a_further_attempt_is_cut_too(ax: AX) -> None:
+    left: list[float] = []
+    probe = Probe(RuntimeError("no"), lambda ctx: left.append(ctx.remaining()))
+    probe.tool(ax, timeout=30)
+    with ax.run(budget=Budget(seconds=10)):
+        outcome(lambda: ax.call("pay", request_id="r"))
+        ax.call("pay", request_id="r")
+    assert 5 < left[0] <= 10
+
+
 def test_a_tool_without_a_limit_of_its_own_ends_with_its_run(ax: AX) -> None:
     held = Held()
     probe = Probe(held)

@@ -92,14 +92,14 @@ async def test_a_cancellation_by_the_host_on_top_of_a_timeout_loses_nothing(ax: 
 def test_a_blocked_loop_does_not_stop_the_supervision_of_the_other_session_in_it(tmp_path: Path) -> None:
     """One coroutine calls time.sleep; the other's lease is renewed, its session kept, its timeout put on record."""
     url = f"sqlite:///{tmp_path}/ax.db"
-    released = threading.Event()
+    released, inside = threading.Event(), list[int]()
     with AX(url, lease=1.5, heartbeat=0.4) as ax, AX(url) as elsewhere:
 
         async def rude() -> None:
             released.wait(60)
 
         async def patient(n: int) -> str:
-            await asyncio.sleep(0.2)
+            inside.append(n)
             while not released.is_set():
                 await asyncio.sleep(0.02)
             return "done"
@@ -108,27 +108,15 @@ def test_a_blocked_loop_does_not_stop_the_supervision_of_the_other_session_in_it
         ax.register(patient, policy={"effect": "undeclared"})
         ax.register(patient, name="limited", policy={"effect": "undeclared", "timeout": TIMEOUT})
 
-        async def session(name: str, tool: str, first: asyncio.Event, last: asyncio.Event) -> object:
+        async def session(name: str, tool: str, n: int) -> object:
             async with ax.run(session=name):
-                first.set()
-                await last.wait()
-                args = {} if tool == "rude" else {"n": 1}
-                return await ax.acall(tool, args, request_id=tool)
+                return await ax.acall(tool, {"n": n}, request_id=tool)
 
         async def both() -> list[object]:
-            here, there, third = asyncio.Event(), asyncio.Event(), asyncio.Event()
-            sessions = [
-                asyncio.create_task(session("a", "patient", here, third)),
-                asyncio.create_task(session("b", "limited", there, third)),
-                asyncio.create_task(session("c", "rude", third, asyncio.Event())),
-            ]
-            await here.wait()
-            await there.wait()
-            third.set()
-            await asyncio.sleep(0.1)  # the two are inside their bodies now
-            sessions.append(asyncio.create_task(ax.acall("rude", request_id="rude")))
-            sessions.pop(2).cancel()
-            return await asyncio.gather(*sessions, return_exceptions=True)
+            sessions = [asyncio.create_task(session(tool, tool, 1)) for tool in ("patient", "limited")]
+            while len(inside) < 2:
+                await asyncio.sleep(0.005)
+            return await asyncio.gather(*sessions, ax.acall("rude", request_id="rude"), return_exceptions=True)
 
         results: list[list[object]] = []
         loop = threading.Thread(target=lambda: results.append(asyncio.run(both())))
@@ -145,7 +133,7 @@ def test_a_blocked_loop_does_not_stop_the_supervision_of_the_other_session_in_it
             # The third has no limit and is alive: well beyond its lease it is still its own, as is its session.
             time.sleep(2.0)
             assert state("patient") == ("RUNNING", None)
-            with pytest.raises(AXError, match="busy"), elsewhere.run(session="a"):
+            with pytest.raises(AXError, match="busy"), elsewhere.run(session="patient"):
                 pass
         finally:
             released.set()

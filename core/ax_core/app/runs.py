@@ -17,6 +17,7 @@ from ..sessions.runs import Opening
 from ..states import Reason
 from ..store import Op
 from ..store.runs import Draw
+from .steps import Steps
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -27,7 +28,7 @@ ON_BUSY = ("refuse", "wait", "supersede")
 LOOK_AGAIN = 0.1
 
 
-class RunBlock:
+class RunBlock(Steps):
     """A run as its block sees it; ``with`` or ``async with``.
 
     Attributes:
@@ -111,14 +112,13 @@ class RunBlock:
 
     def close(self, kind: type[BaseException] | None = None) -> None:
         """End what :meth:`open` began; ``kind`` is the exception that ended it."""
-        if (left := self._left(kind)) is not None:
-            wiring, op = left
-            wiring.db.write(op, "control")
+        if (op := self._left(kind)) is not None:
+            self._core.wiring(self._ns).db.write(op, "control")
 
     async def aclose(self, kind: type[BaseException] | None = None) -> None:
         """:meth:`close` on an event loop."""
-        if (left := self._left(kind)) is not None:
-            wiring, op = left
+        if (op := self._left(kind)) is not None:
+            wiring = await self._core.awiring(self._ns)
             await asyncio.shield(wiring.db.awrite(op, "control"))
 
     def __exit__(
@@ -186,14 +186,14 @@ class RunBlock:
         self._core.sessions.add(scope)
         return scope
 
-    def _left(self, kind: type[BaseException] | None) -> tuple[Wiring, Op[Any]] | None:
+    def _left(self, kind: type[BaseException] | None) -> Op[Any] | None:
         assert self._scope is not None
         self._core.sessions.discard(self._scope)
         if kind is not None and issubclass(kind, Crash):
             return None  # who died releases nothing
-        scope, wiring = self._scope, self._core.ready(self._ns) or self._core.wiring(self._ns)
+        scope, clock = self._scope, self._core.clock
         failed = kind is not None and issubclass(kind, Exception)
         interrupted = kind is not None and not failed
-        return wiring, lambda tx: leave(
-            tx, scope.id, scope.token, wiring.clock.now(), failed=failed, interrupted=interrupted
+        return lambda tx: leave(
+            tx, scope.id, scope.token, clock.now(), failed=failed, interrupted=interrupted
         )

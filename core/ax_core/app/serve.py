@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import _thread
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..clock import micros
 from ..dispatch import Runner, Seat, Wiring, bound, carry_out, following
 from ..errors import AXError
 from ..model import TaskRow, Verdict
-from ..store import queries, runs, tasks
+from ..store import queries, runs
 from .rollback import rolling_back
 
 if TYPE_CHECKING:
@@ -117,10 +117,8 @@ def runner_of(core: Core, row: TaskRow) -> Runner | None:
     return Runner(tool, bound(tool), limit)
 
 
-def run_approved(core: Core, ns: str, task_id: str, verdict: Verdict) -> Verdict:
+def run_approved(core: Core, wiring: Wiring, row: TaskRow, verdict: Verdict) -> Verdict:
     """Run a just approved task at once where its policy says so and its tool is registered here."""
-    wiring = core.wiring(ns)
-    row: Any = wiring.db.read(lambda tx: tasks.get(tx, task_id))
     runner = runner_of(core, row)
     if runner is None or not runner.tool.policy.run_on_confirm:
         return verdict

@@ -15,6 +15,7 @@ from ..store import Op, Tx, approvals, attempts, audit, bindings, queries, runs,
 from .edited import edited
 from .lookup import Lookup
 from .rollback import rolling_back
+from .serve import run_approved
 
 if TYPE_CHECKING:
     from .core import Core
@@ -143,12 +144,18 @@ class Verbs(Lookup):
             InvalidArguments: the edited arguments do not fit.
         """
         verdict = self._verb(self._confirm(task_id, by, payload))
-        return self._started(task_id, verdict)
+        if not verdict.done:
+            return verdict
+        wiring = self._core.wiring(self._ns)
+        return run_approved(self._core, wiring, wiring.db.read(lambda tx: self._row(tx, task_id)), verdict)
 
     async def aconfirm(self, task_id: str, by: str, payload: dict[str, Any] | None = None) -> Verdict:
         """:meth:`confirm` on an event loop."""
         verdict = await self._averb(self._confirm(task_id, by, payload))
-        return self._started(task_id, verdict)
+        if not verdict.done:
+            return verdict
+        wiring = await self._core.awiring(self._ns)
+        return run_approved(self._core, wiring, await wiring.db.aread(lambda tx: self._row(tx, task_id)), verdict)
 
     def reject(self, task_id: str, by: str, reason: str | None = None) -> Verdict:
         """Say no; ``reason`` is what the model will read.
@@ -389,11 +396,3 @@ class Verbs(Lookup):
                     if attempt.stop is not None:
                         attempt.stop()
         return verdict
-
-    def _started(self, task_id: str, verdict: Verdict) -> Verdict:
-        """``run_on_confirm``: an approval given where the tool is registered runs it at once."""
-        if not verdict.done:
-            return verdict
-        from .serve import run_approved
-
-        return run_approved(self._core, self._ns, task_id, verdict)

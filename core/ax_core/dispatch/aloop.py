@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine, Generator
 from typing import Any, TypeVar
 
-from ..decide import Lost, Outcome, Raised, Returned, TimedOut
+from ..decide import Lost, Outcome, Raised, Returned, Stopped, TimedOut
 from .body import grace
 from .hands import Slot, given_up, start
 from .steps import Ended, Enter, Look, Step, Write
@@ -116,7 +116,11 @@ async def on_loop(step: Enter, wiring: Wiring) -> Ended:
     attempt.given_up = True
     attempt.context.ask_to_stop()
     task.cancel()
-    await asyncio.wait({task}, timeout=grace(left))
+    try:
+        await asyncio.wait({task}, timeout=grace(left))
+    except asyncio.CancelledError:
+        _keep(_give_up(step, task, wiring))
+        raise
     if not task.done():
         wiring.log.warning("tool %s does not end when cancelled; it was given up", attempt.row.tool)
         _keep(_finish(step, task, wiring))
@@ -124,6 +128,27 @@ async def on_loop(step: Enter, wiring: Wiring) -> Ended:
     wiring.live.remove(attempt)
     outcome, error = step.body.ended(task, True)
     return Ended(outcome if isinstance(outcome, Returned) else TimedOut(closed=True), None, error)
+
+
+async def late_end(step: Enter, ended: Ended, wiring: Wiring) -> None:
+    """Record how a body ended that was given up meanwhile, without a word of its loop."""
+    outcome = ended.outcome
+    if isinstance(outcome, TimedOut):
+        if not outcome.closed:
+            return  # it goes on; _finish sees to it
+        outcome = Stopped(by_itself=False)
+    assert outcome is not None
+    await wiring.db.awrite(step.record(outcome), "record")
+
+
+async def _give_up(step: Enter, task: asyncio.Task[Any], wiring: Wiring) -> None:
+    """The host cancelled the caller while its tool was being given up: the timeout is put on record all the same."""
+    if not task.done():
+        try:
+            await wiring.db.awrite(step.record(TimedOut(closed=False)), "record")
+        except Exception:
+            wiring.log.exception("the timeout of task %s could not be recorded", step.attempt.row.id)
+    await _finish(step, task, wiring, interrupted=True)
 
 
 async def _cut_off(step: Enter, task: asyncio.Task[Any], wiring: Wiring) -> None:
@@ -138,7 +163,11 @@ async def _cut_off(step: Enter, task: asyncio.Task[Any], wiring: Wiring) -> None
 
 async def _finish(step: Enter, task: asyncio.Task[Any], wiring: Wiring, interrupted: bool = False) -> None:
     """Wait for a body that outlives its caller, and record its end."""
-    await asyncio.wait({task})
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:  # the loop is closing: the body was told so as well, and this waits for it
+            continue
     outcome: Outcome
     outcome, _ = step.body.ended(task, step.attempt.context.cancelled)
     if interrupted and not isinstance(outcome, Returned) and _by_cancel(outcome):

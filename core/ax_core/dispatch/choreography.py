@@ -7,10 +7,10 @@ from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any
 
-from ..control.recover import is_lost
 from ..decide import Lost, Outcome
 from ..errors import Closed, UnknownTask
 from ..model import TaskRow
+from ..owners import certainly_gone
 from ..policy import Effect
 from ..registry import Tool
 from ..states import FINAL, State
@@ -102,6 +102,7 @@ def following(
     outcome: Outcome | None = None
     waiter: Waiter | None = None
     how, note = seat.how, seat.note
+    gone = False
     try:
         while True:
             if seat.refusal is not None:
@@ -129,7 +130,7 @@ def following(
                     "Its last attempt ran out of time and has not been seen to end; nothing runs until then.",
                 )
             now = wiring.clock.now()
-            if runner is not None and _ready(row, now):
+            if runner is not None and _ready(row, now, gone):
                 if wiring.live.closed:
                     raise Closed(f"this AX was closed; task {row.id} waits for whoever holds its request")
                 durable = row.effect != Effect.READ
@@ -154,7 +155,8 @@ def following(
                 if due is None or runner is None or not wiring.clock.skip(left):
                     yield Rest(waiter, left)
             # Looked at after the waiter stands, so that no move is missed.
-            seat = Seat((yield Look(partial(_get, row.id))), how=how, note=note)
+            row, gone = yield Look(partial(_look, row.id))
+            seat = Seat(row, how=how, note=note)
     finally:
         if waiter is not None:
             waiter.__exit__()
@@ -190,10 +192,10 @@ def _let_go(wiring: Wiring, tool: Tool[..., Any], seat: Seat) -> Op[Any] | None:
     return recording(wiring, seat.row, tool, Lost(entered=False))
 
 
-def _ready(row: TaskRow, now: int) -> bool:
+def _ready(row: TaskRow, now: int, gone: bool) -> bool:
     if State(row.state) in CLAIMABLE:
         return (row.due_at is None or row.due_at <= now) and not _given_up(row)
-    return row.state == State.RUNNING and is_lost(row, now)
+    return row.state == State.RUNNING and (gone or (row.lease_until is not None and row.lease_until <= now))
 
 
 def _given_up(row: TaskRow) -> bool:
@@ -201,8 +203,9 @@ def _given_up(row: TaskRow) -> bool:
     return bool(row.attempt_open) and row.state == State.RETRY_WAIT and row.effect != Effect.READ
 
 
-def _get(task_id: str, tx: Tx) -> TaskRow:
+def _look(task_id: str, tx: Tx) -> tuple[TaskRow, bool]:
+    """A task, and whether it runs in a process that is gone: to find that out reads files, which no loop may."""
     row = tasks.get(tx, task_id)
     if row is None:
         raise UnknownTask(f"no task {task_id}", task_id=task_id)
-    return row
+    return row, row.state == State.RUNNING and row.owner is not None and certainly_gone(row.owner)

@@ -188,6 +188,7 @@ def _transact(step: Enter, wiring: Wiring, slot: Slot) -> Ended | None:
         if row is not None and row.state == State.RUNNING and row.fence == mine:
             outcome, error = step.body()
         if isinstance(outcome, Returned):
+            held.check()
             written: Written = step.record(outcome)(held.tx)
             if written.accepted:
                 return Ended(outcome, _committed(step, wiring, held, written), error)

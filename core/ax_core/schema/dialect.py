@@ -11,6 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+# They read files as they are imported: at import, where that blocks nobody, and not when a tool is registered on a loop.
+import jsonschema.validators
+from jsonschema.exceptions import ValidationError
+from referencing.jsonschema import specification_with
+
 from ax_core.keys import canonical
 from ax_core.schema import tags
 from ax_core.schema.errors import SchemaError
@@ -45,9 +50,6 @@ def dialect(uri: str) -> Dialect:
     Raises:
         SchemaError: an unknown one.
     """
-    import jsonschema.validators
-    from referencing.jsonschema import specification_with
-
     name = DEFAULT if uri.rstrip("#") in _LATEST else uri
     validators: Any = jsonschema.validators
     base = validators.validator_for({"$schema": name}, default=None)
@@ -82,8 +84,6 @@ def _union(default: Any) -> Any:
         if found is None or id(tags.union_of(schema)) != id(union) or not isinstance(instance, dict):
             yield from default(validator, union, instance, schema)
             return
-        from jsonschema.exceptions import ValidationError
-
         tag = instance.get(found["tag"])
         position = found["positions"].get(tag) if isinstance(tag, str) else None
         if position is None:
@@ -99,8 +99,6 @@ def _union(default: Any) -> Any:
 
 def _pattern(default: Any) -> Any:
     def check(validator: Any, source: str, instance: Any, schema: Any) -> Iterator[Any]:
-        from jsonschema.exceptions import ValidationError
-
         if isinstance(instance, str) and not compiled(source).search(instance):
             yield ValidationError("no match")
 
@@ -122,8 +120,6 @@ def _pattern_properties(default: Any) -> Any:
 
 def _additional_properties(default: Any) -> Any:
     def check(validator: Any, additional: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        from jsonschema.exceptions import ValidationError
-
         if not isinstance(instance, dict):
             return
         extra = extra_names(instance, schema)
@@ -138,8 +134,6 @@ def _additional_properties(default: Any) -> Any:
 
 def _unique_items(default: Any) -> Any:
     def check(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        from jsonschema.exceptions import ValidationError
-
         if (
             wanted
             and isinstance(instance, list)

@@ -14,6 +14,7 @@ from ..store import Tx, queries, runs
 from . import lock
 
 _PEOPLE = frozenset({"CONFIRMING", "approved", "outcome_unknown"})
+_WAITING = _PEOPLE | {"WAITING"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,18 @@ def leave(tx: Tx, run_id: str, token: str, now: Micros, *, failed: bool, interru
     if interrupted:
         return row
     return close(tx, row, now, failed=failed)
+
+
+def pause(tx: Tx, run_id: str, token: str, now: Micros) -> None:
+    """The host waits for a person: its session is free meanwhile, and the run's clock stands."""
+    row = runs.get(tx, run_id)
+    if row is None:
+        return
+    parent = runs.get(tx, row.parent_run_id) if row.parent_run_id else None
+    if row.session and (parent is None or parent.session != row.session):
+        lock.release(tx, row.ns, row.session, token)
+    if RunState(row.state) is RunState.OPEN and row.lock_token == token and set(_unfinished(tx, run_id)) <= _WAITING:
+        runs.move(tx, row, RunState.PAUSED, now, paused_at=now)
 
 
 def close(tx: Tx, row: RunRow, now: Micros, *, failed: bool = False) -> RunRow:

@@ -32,14 +32,19 @@ class Held:
 
         self._exclusive, self._spawn = home.commits.exclusive(), home.threads.spawn
         self._closing = _thread.allocate_lock()
-        self._aborted = self._at_work = False
+        self._aborted = self._at_work = self._undone = False
         try:
             self.connection: Connection = home.engine.connect()
+            # SQLAlchemy is told of a transaction, so that it begins no other and a Session joins this one.
+            self.connection.begin()
             raw: Any = self.connection.connection.driver_connection
             self._raw = raw
+            if raw.in_transaction:  # an engine may begin for itself, and then deferred
+                raw.execute("ROLLBACK")
             home.dialect.prepare(self._raw)
             home.dialect.durability(self._raw, True)
             event.listen(self.connection, "commit", _refuse_commit)
+            event.listen(self.connection, "rollback", self._rolls_back)
             event.listen(self.connection, "before_cursor_execute", self._begins)
             event.listen(self.connection, "after_cursor_execute", self._ends)
             self._raw.execute("BEGIN IMMEDIATE")
@@ -47,6 +52,15 @@ class Held:
             self._exclusive.release()
             raise
         self.tx = Tx(self._raw.cursor(), home.dialect)
+
+    def check(self) -> None:
+        """Whether there is anything to commit.
+
+        Raises:
+            PolicyError: the tool rolled back.
+        """
+        if self._undone:
+            raise PolicyError(_UNDONE)
 
     def commit(self) -> None:
         """Make the tool's writes and AX's record true together."""
@@ -102,9 +116,13 @@ class Held:
             raise PolicyError(
                 "the time of this task ran out and its transaction was undone: it writes no more"
             )
+        self.check()
 
     def _ends(self, *_: Any) -> None:
         self._at_work = False
+
+    def _rolls_back(self, *_: Any) -> None:
+        self._undone = True
 
     def _close(self) -> None:
         try:
@@ -119,3 +137,6 @@ class Held:
 
 def _refuse_commit(connection: Any) -> None:
     raise PolicyError("ctx.connection commits with AX's own record; a TRANSACTIONAL tool must not commit it")
+
+
+_UNDONE = "the tool rolled ctx.connection back, so nothing of it is left to be recorded: raise an exception instead"

@@ -48,6 +48,7 @@ def test_a_lost_reply_is_not_a_second_refund(ax: AX, drive: Drive) -> None:
     agent = agent_of(wrap_tools([bank.tool], ax, timeout=0.1), [(*REFUND, "a")], [(*REFUND, "b")], "done")
     try:
         result = drive(agent, said(), thread())
+        (task,) = ax.tasks().tasks
     finally:
         go.set()
     first, second = answers(result)
@@ -55,7 +56,6 @@ def test_a_lost_reply_is_not_a_second_refund(ax: AX, drive: Drive) -> None:
     for message in (first, second):
         assert message.status == "error"
         assert "UNKNOWN OUTCOME" in message.text and "Do not repeat it" in message.text
-    (task,) = ax.tasks().tasks
     assert task.reason == "outcome_unknown"
 
 
@@ -95,20 +95,14 @@ def test_a_refund_of_the_next_turn_is_meant(ax: AX, drive: Drive) -> None:
     assert len(bank.refunds) == 2
 
 
-def test_three_identical_calls_in_one_message(ax: AX, drive: Drive) -> None:
+@pytest.mark.parametrize(("policies", "times"), [({"refund": "unsafe"}, 1), ({}, 3)], ids=["unsafe", "undeclared"])
+def test_three_identical_calls_in_one_message(policies: Any, times: int, ax: AX, drive: Drive) -> None:
     """Declared UNSAFE: one execution and three answers. Undeclared: three executions, as bare."""
-    for policy, times in (("unsafe", 1), (None, 3)):
-        bank = Bank()
-        policies = {} if policy is None else {"refund": policy}
-        with ax.for_namespace(policy or "bare").testing() as _:
-            agent = agent_of(
-                wrap_tools([bank.tool], ax, policies=policies),
-                [(*REFUND, "a"), (*REFUND, "b"), (*REFUND, "c")],
-                "d",
-            )
-            result = drive(agent, said(), thread(str(policy)))
-        assert [message.tool_call_id for message in answers(result)] == ["a", "b", "c"]
-        assert len(bank.refunds) == times
+    bank = Bank()
+    asked = [(*REFUND, "a"), (*REFUND, "b"), (*REFUND, "c")]
+    result = drive(agent_of(wrap_tools([bank.tool], ax, policies=policies), asked, "d"), said(), thread())
+    assert [message.tool_call_id for message in answers(result)] == ["a", "b", "c"]
+    assert len(bank.refunds) == times
 
 
 def test_a_business_key_catches_other_words(ax: AX, drive: Drive) -> None:
