@@ -85,7 +85,7 @@ class Refusals:
     """
 
     def __init__(self, keep: int = 1024) -> None:
-        self._steps: OrderedDict[str, set[Any]] = OrderedDict()
+        self._steps: OrderedDict[str, tuple[set[Any], AXError]] = OrderedDict()
         self._keep = keep
 
     def must_raise(self, error: AXError, run: str, step: Any, on_refusal: str) -> bool:
@@ -93,16 +93,27 @@ class Refusals:
 
         Args:
             step: which message of the model asked; None: each call counts.
+            on_refusal: ``"end"``: never for the budget; the caller looks at :meth:`over`.
         """
         if on_refusal == "raise" or isinstance(error, SessionBusy):
             return True
         if not isinstance(error, BudgetExceeded):
             return False
-        steps = self._steps[run] = self._steps.pop(run, set())
+        steps, _ = self._steps.pop(run, (set(), error))
+        self._steps[run] = steps, error
         steps.add(object() if step is None else step)
         while len(self._steps) > self._keep:
             self._steps.popitem(last=False)
-        return len(steps) > REFUSALS_BEFORE_RAISING
+        return on_refusal != "end" and len(steps) > REFUSALS_BEFORE_RAISING
+
+    def known(self, run: str) -> bool:
+        """Whether a call of this run was refused for lack of budget."""
+        return run in self._steps
+
+    def over(self, run: str) -> AXError | None:
+        """The last refusal of a run that was refused too often to be asked again."""
+        steps, error = self._steps.get(run, ((), None))
+        return error if len(steps) >= REFUSALS_BEFORE_RAISING else None
 
 
 refusals = Refusals()

@@ -1,8 +1,24 @@
 """LangChain and LangGraph tools under AX.
 
-``wrap_tools(tools, ax)`` gives tools that are the same to the framework and go through AX.
+``wrap_tools(tools, ax)`` gives tools that are the same to the framework and go through AX; ``AXMiddleware(ax)`` puts
+all tools of an agent under it.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from .wrap import wrap_tool, wrap_tools
 
-__all__ = ["wrap_tool", "wrap_tools"]
+if TYPE_CHECKING:
+    from .middleware import AXMiddleware
+
+__all__ = ["AXMiddleware", "wrap_tool", "wrap_tools"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "AXMiddleware":  # needs langchain and langgraph; the tools need langchain-core only
+        from .middleware import AXMiddleware
+
+        return AXMiddleware
+    raise AttributeError(name)

@@ -73,7 +73,9 @@ def _interrupt(pending: Pending, task: Task, checked: Task | None = None) -> Any
 
     approval = task.approval or {}
     expires = approval.get("expires_at")
-    schema = {} if checked is None or not _takes_schema(interrupt) else {"response_schema": _answers_to(checked)}
+    schema = (
+        {} if checked is None or not _takes_schema(interrupt) else {"response_schema": _answers_to(checked)}
+    )
     return interrupt(
         {
             "type": "tool_approval",

@@ -20,7 +20,7 @@ from .confirming import Responded, adecide, answer_given, ask, can_pause, decide
 from .identity import Identity, identify
 from .pending import Pending, current_pending, dispatching
 from .registering import registered
-from .results import readdressed
+from .results import ErrorAnswer, judged, readdressed
 
 
 def dispatch(
@@ -166,7 +166,10 @@ def _delivered(answer: Answer | Responded, pending: Pending, identity: Identity)
     if answer.failure is None:
         identity.delivered()
         return answer.value if answer.live else readdressed(answer.value, pending.tool_call_id)
-    raise told_failure(answer.failure, answer.live, pending)
+    failed = told_failure(answer.failure, answer.live, pending)
+    if isinstance(failed, ErrorAnswer):
+        return failed.message
+    raise failed
 
 
 def told_failure(failure: ToolFailed, live: bool, pending: Pending) -> BaseException:
@@ -186,7 +189,7 @@ def _body(
         token = dispatching.set((*dispatching.get(), id(tool)))
         try:
             a, k = _edited(tool, admitted, kw, pending) if pending.edited(admitted) else (args, kw)
-            return run(tool, *a, **k)
+            return judged(run(tool, *a, **k))
         finally:
             dispatching.reset(token)
 
@@ -202,7 +205,7 @@ def _abody(
         token = dispatching.set((*dispatching.get(), id(tool)))
         try:
             a, k = _edited(tool, admitted, kw, pending) if pending.edited(admitted) else (args, kw)
-            return await run(tool, *a, **k)
+            return judged(await run(tool, *a, **k))
         finally:
             dispatching.reset(token)
 

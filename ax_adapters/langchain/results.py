@@ -44,6 +44,25 @@ def teach(ax: AX) -> None:
         )
 
 
+class ErrorAnswer(Exception):
+    """A tool's message with error status: its answer is no, though it raised nothing."""
+
+    def __init__(self, message: ToolMessage) -> None:
+        super().__init__(message.text)
+        self.message = message
+
+
+def judged(result: Any) -> Any:
+    """What a body returned, unless that says that it failed.
+
+    Raises:
+        ErrorAnswer: it does.
+    """
+    if isinstance(result, ToolMessage) and result.status == "error":
+        raise ErrorAnswer(result)
+    return result
+
+
 def _write_send(send: Any) -> Any:
     return [send.node, send.arg]
 

@@ -82,9 +82,9 @@ def wrap_tools(
     names = [item.name for item in ready if isinstance(item, BaseTool)]
     made = policies_for(names, policies, default_effect, timeout)
     for item in ours:
-        _wrappable(item)
+        wrappable(item)
     teach(ax)
-    done = {id(item): _wrap(item, Binding(ax, made[item.name], on_refusal)) for item in ours}
+    done = {id(item): put_under(item, Binding(ax, made[item.name], on_refusal)) for item in ours}
     tell_undeclared(ax, {item.name: made[item.name] for item in ours})
     result = [done.get(id(item), item) for item in ready]
     return tuple(result) if isinstance(tools, tuple) else result
@@ -95,7 +95,12 @@ def wrapped(tool: BaseTool) -> bool:
     return hasattr(type(tool), MARK)
 
 
-def _wrap(tool: BaseTool, binding: Binding) -> BaseTool:
+def put_under(tool: BaseTool, binding: Binding) -> BaseTool:
+    """One tool under a binding.
+
+    Raises:
+        PolicyError: its name stands for another schema or policy.
+    """
     register(binding, tool)
     return shadow(tool, binding)
 
@@ -110,7 +115,12 @@ def _no_clash(tools: list[BaseTool]) -> None:
         seen[item.name] = item
 
 
-def _wrappable(tool: BaseTool) -> None:
+def wrappable(tool: BaseTool) -> None:
+    """Refuse a class in which AX could not stand between the caller and the body.
+
+    Raises:
+        PolicyError: it overrides a door wholesale.
+    """
     for name in ("invoke", "ainvoke", "run", "arun"):
         method = getattr(type(tool), name)
         code = getattr(method, "__code__", None)

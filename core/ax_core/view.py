@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 from .clock import Micros
 from .codec import Codec
@@ -15,14 +15,20 @@ from .states import RunState, State
 HIDDEN = "[redacted]"
 
 
+EPOCH = datetime.fromtimestamp(0, UTC)
+
+
 def moment(at: Micros | None) -> datetime | None:
-    """A time of the store as an aware datetime."""
-    return None if at is None else datetime.fromtimestamp(at / 1e6, UTC)
+    """A time of the store as an aware datetime; None also for one that is none."""
+    try:
+        return None if at is None else datetime.fromtimestamp(at / 1e6, UTC)
+    except (TypeError, ValueError, OverflowError, OSError):
+        return None
 
 
 def certain(at: Micros) -> datetime:
-    """:func:`moment` of a time that is there."""
-    return datetime.fromtimestamp(at / 1e6, UTC)
+    """:func:`moment` of a time that is there; the epoch for one that is none."""
+    return moment(at) or EPOCH
 
 
 def as_json(text: str | None, default: Any = None) -> Any:
@@ -31,8 +37,30 @@ def as_json(text: str | None, default: Any = None) -> Any:
         return default
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, TypeError, RecursionError) as error:
         return {"unreadable": str(error)[:200]}
+
+
+def as_mapping(text: str | None) -> dict[str, Any]:
+    """Stored JSON that should be an object; an empty one where it is anything else."""
+    found = as_json(text, {})
+    return found if isinstance(found, dict) else {}
+
+
+def state(text: str) -> State:
+    """A stored state; one that only a later version knows is shown by its name."""
+    try:
+        return State(text)
+    except ValueError:
+        return cast(State, str(text))
+
+
+def run_state(text: str) -> RunState:
+    """:func:`state` of a run."""
+    try:
+        return RunState(text)
+    except ValueError:
+        return cast(RunState, str(text))
 
 
 def redacted(payload: Any, names: Iterable[str]) -> Any:
@@ -71,12 +99,12 @@ def task(
         tool_version=row.tool_version,
         effect=row.effect,
         origin=row.origin,
-        state=State(row.state),
+        state=state(row.state),
         reason=row.reason,
         payload=redacted(as_json(row.payload), redact),
         result=result,
         error=error if isinstance(error, dict) or error is None else {"message": str(error)},
-        notes=tuple(as_json(row.notes, [])),
+        notes=notes(row.notes),
         request_id=row.request_id,
         idempotency_key=row.idempotency_key,
         attempts=row.attempt,
@@ -91,10 +119,16 @@ def task(
         started_at=moment(row.started_at),
         ended_at=moment(row.ended_at),
         due_at=moment(row.due_at),
-        address=as_json(row.address, {}),
+        address=as_mapping(row.address),
         history=history(row, attempts, codec),
         approval=approval(asked) if asked else None,
     )
+
+
+def notes(text: str | None) -> tuple[str, ...]:
+    """What was noted at admission."""
+    found = as_json(text, [])
+    return tuple(map(str, found)) if isinstance(found, list) else (f"unreadable: {found}"[:200],)
 
 
 def history(row: TaskRow, kept: Iterable[AttemptRow], codec: Codec) -> tuple[Attempt, ...]:
@@ -150,7 +184,7 @@ def run(row: RunRow) -> Run:
     """A run as it is shown."""
     return Run(
         id=row.id,
-        state=RunState(row.state),
+        state=run_state(row.state),
         reason=row.reason,
         session=row.session,
         intent=row.intent,
@@ -167,20 +201,20 @@ def run(row: RunRow) -> Run:
 
 def implicit_run(run_id: str, tasks: list[TaskRow]) -> Run:
     """A run that was never opened on purpose, as its tasks tell it."""
-    states = {State(t.state) for t in tasks}
+    states = {t.state for t in tasks}
     if states & {State.RUNNING, State.QUEUED, State.RETRY_WAIT, State.WAITING}:
-        state = RunState.OPEN
+        stands = RunState.OPEN
     elif states & {State.CONFIRMING, State.QUARANTINE}:
-        state = RunState.PAUSED
+        stands = RunState.PAUSED
     elif states <= {State.SUCCESS, State.COMPENSATED, State.SKIPPED}:
-        state = RunState.DONE
+        stands = RunState.DONE
     elif State.DEAD in states:
-        state = RunState.DEAD
+        stands = RunState.DEAD
     else:
-        state = RunState.FAILED
+        stands = RunState.FAILED
     return Run(
         id=run_id,
-        state=state,
+        state=stands,
         reason=None,
         session=tasks[0].session if tasks else None,
         intent=None,
@@ -204,8 +238,8 @@ def audit_entry(row: AuditRow) -> AuditEntry:
         seq=row.seq,
         at=certain(row.at),
         verb=row.verb,
-        source=State(row.source) if row.source else None,
-        target=State(row.target) if row.target else None,
+        source=state(row.source) if row.source else None,
+        target=state(row.target) if row.target else None,
         by=row.actor,
         detail=detail if isinstance(detail, dict) else {"detail": detail},
         hash=row.hash,

@@ -137,6 +137,24 @@ def test_a_zombie_that_wakes_beside_a_running_attempt_changes_nothing(ax: AX, cl
     assert (first.result(), retaking.result()) == ("second", "second")
 
 
+def test_the_end_of_an_older_attempt_settles_no_doubt_about_a_newer_one(ax: AX, clock: Skew) -> None:
+    zombie, second = Held("of the first"), Held("of the second")
+    Probe(zombie, second).tool(ax, effect=Effect.UNSAFE, timeout=LIMIT)
+    first = Aside(lambda: ax.call("pay", request_id="r"))
+    zombie.wait_entered()
+    clock.ahead(31)
+    beat(ax)
+    ax.resolve(only(ax).id, happened=False, rerun=True, by="ann")
+    with expiring(second), pytest.raises(OutcomeUnknown):
+        ax.call("pay", request_id="r")
+    ear = late(ax)
+    zombie.go.set()
+    ear.wait()
+    assert (only(ax).reason, [a.closed for a in only(ax).history]) == ("outcome_unknown", [True, False])
+    assert isinstance(outcome(first.result), OutcomeUnknown)
+    second.go.set()
+
+
 def test_a_doubt_is_an_alert(ax: AX) -> None:
     ear = Ear(ax, "alert", kind="outcome_unknown")
     doubt(ax, Probe())

@@ -345,6 +345,42 @@ def test_more_time_for_a_paused_run_is_added_to_where_its_clock_stands(ax: AX, c
             ax.call("free")
 
 
+def test_a_paused_run_is_not_over_because_time_went_by(ax: AX, clock: Skew) -> None:
+    """Its doubt is resolved an hour later: what is in the way is that nobody has entered it, not its budget."""
+    probe = Probe(KeyboardInterrupt(), "paid")
+    probe.tool(ax)
+    ended = outcome_of_block(ax)
+    clock.ahead(3600)
+    ax.resolve(ax.inbox()[0].id, happened=False, rerun=True, by="ann")
+    with pytest.raises(TaskDead, match="enter it again"):
+        ax.call("pay", request_id="r")
+    assert run_of(ax, ended).refused == 0
+    with ax.run(key="k"):
+        assert ax.call("pay", request_id="r") == "paid"
+
+
+def outcome_of_block(ax: AX) -> str:
+    """A run of a minute that was left with an effect in doubt."""
+    with ax.run(key="k", budget=Budget(seconds=60)) as run:
+        try:
+            ax.call("pay", request_id="r")
+        except KeyboardInterrupt:
+            pass
+    assert run_of(ax, run.id).state is RunState.PAUSED
+    return run.id
+
+
+def test_a_rolled_back_run_takes_no_more_calls(ax: AX) -> None:
+    Probe().tool(ax, effect=Effect.KEYED, compensate=lambda args, result: None)
+    with ax.run(key="k") as run:
+        ax.call("pay")
+        ax.rollback(run.id, by="ops")
+        with pytest.raises(TaskDead, match="has ended"):
+            ax.call("pay", {"order": "8"})
+    with pytest.raises(TaskDead), ax.run(key="k"):
+        pass
+
+
 def test_a_tools_time_is_cut_to_what_its_run_has_left(ax: AX) -> None:
     left = []
     Probe(*[lambda ctx: left.append(ctx.remaining())] * 3).tool(ax, timeout=30)

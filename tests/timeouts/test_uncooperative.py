@@ -168,3 +168,26 @@ def test_a_sync_caller_of_a_coroutine_that_blocks_its_loop_is_free_on_time(ax: A
     task = ax.find_request("r")
     assert task is not None
     assert task.result == "after all"
+
+
+@pytest.mark.parametrize(("effect", "reason"), [("idempotent", "interrupted"), ("unsafe", "outcome_unknown")])
+def test_a_loop_that_is_closed_under_a_call_leaves_nothing_running_for_ever(
+    tmp_path: Path, effect: str, reason: str
+) -> None:
+    with AX(f"sqlite:///{tmp_path}/ax.db", lease=30, heartbeat=0.2) as ax:
+        stubborn = Stubborn()
+        ax.register(stubborn, name="stubborn", policy={"effect": effect})
+
+        async def start() -> None:
+            call = asyncio.ensure_future(ax.acall("stubborn", request_id="r"))
+            while not stubborn.entered:
+                await asyncio.sleep(0.005)
+            left.append(call)
+
+        left: list[object] = []
+        loop = asyncio.new_event_loop()
+        loop.run_until_complete(start())
+        loop.close()
+        task = ax.find_request("r")
+        assert task is not None
+        assert by_then(lambda: ax.get(task.id).reason == reason)

@@ -287,7 +287,8 @@ class Verbs(Lookup):
         if tool is not None:
             return tool.policy.redact
         known = tools.get(tx, self._ns, name)
-        return tuple(view.as_json(known.policy, {}).get("redact", ())) if known else ()
+        names = view.as_mapping(known.policy).get("redact") if known else None
+        return tuple(map(str, names)) if isinstance(names, list) else ()
 
     def _tree(self, run_id: str) -> Op[Tree]:
         def op(tx: Tx) -> Tree:

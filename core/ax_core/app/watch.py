@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..clock import micros
 from ..control import reconciled
-from ..decide import Happened, TimedOut, Unknown
+from ..decide import Happened, Lost, TimedOut, Unknown
 from ..dispatch.context import Context
 from ..dispatch.live import OpenAttempt
 from ..dispatch.scope import current_task
@@ -73,6 +73,7 @@ class Watch:
         if attempts:
             self._pass_on_cancels([a for a in attempts if now - a.since > TICK])
             for attempt in attempts:
+                self._bury(attempt)
                 self._warn(attempt, now)
         if everything or now - self._last_beat >= core.settings.heartbeat:
             self._last_beat = now
@@ -152,6 +153,12 @@ class Watch:
             attempt.context.ask_to_stop()
             if attempt.stop is not None:
                 attempt.stop()
+
+    def _bury(self, attempt: OpenAttempt) -> None:
+        """A coroutine whose loop was closed never ends, and nobody but this thread is left to say so."""
+        if attempt.orphaned is not None and attempt.expire is not None and attempt.orphaned():
+            self._live.remove(attempt)
+            self._db.write(attempt.expire(Lost(entered=True)), "record")
 
     def _warn(self, attempt: OpenAttempt, now: float) -> None:
         core = self._core

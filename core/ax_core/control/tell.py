@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 from ..hooks import Event, Hooks
 from ..model import TaskRow
+from ..view import as_mapping
 
 EVENT_OF_STATE = {
     "SUCCESS": "succeeded",
@@ -55,6 +55,6 @@ def event_of(row: TaskRow, name: str, detail: dict[str, Any]) -> Event:
         state=row.state,
         at=row.ended_at or row.started_at or row.created_at,
         reason=row.reason,
-        address=json.loads(row.address) if row.address else {},
+        address=as_mapping(row.address),
         detail=detail,
     )

@@ -169,7 +169,7 @@ def _ended(line: list[RunRow]) -> AXError | None:
     for row in line:
         if row.state == RunState.CANCELLED:
             return TaskCancelled(f"run {row.id} was cancelled", for_model=_STOP)
-        if row.state == RunState.DEAD and row.reason != Reason.BUDGET:
+        if row.state == RunState.ROLLED_BACK or (row.state == RunState.DEAD and row.reason != Reason.BUDGET):
             return TaskDead(f"run {row.id} has ended ({row.reason})", for_model=_STOP)
     return None
 

@@ -97,7 +97,7 @@ async def on_loop(step: Enter, wiring: Wiring) -> Ended:
     """Enter an async body on this loop, in the caller's context; it records its own end only where it outlives it."""
     loop, attempt = asyncio.get_running_loop(), step.attempt
     task = step.body.start()
-    attempt.stop, attempt.expire = lambda: _cancel(loop, task), step.record
+    attempt.stop, attempt.expire, attempt.orphaned = lambda: _cancel(loop, task), step.record, loop.is_closed
     wiring.live.add(attempt)
     left = None if step.deadline is None else max(0.0, step.deadline - wiring.clock.monotonic())
     try:

@@ -24,8 +24,9 @@ from ..errors import (
     ToolFailed,
 )
 from ..model import TaskRow
+from ..policy import Effect
 from ..states import Reason, State
-from ..view import as_json
+from ..view import as_mapping
 from .wiring import Wiring
 
 
@@ -93,7 +94,7 @@ def verdict(row: TaskRow, note: str | None = None) -> AXError:
             f"It was not executed again. Do not repeat it; tell the user that a person is checking (task {row.id}).",
         )
     if state is State.QUARANTINE and reason == Reason.INVALID_ARGS:
-        message = str((as_json(row.error, {}) or {}).get("message", "the arguments do not fit"))
+        message = str(as_mapping(row.error).get("message", "the arguments do not fit"))
         return say(InvalidArguments, f"was not run: {message}", message)
     if state is State.QUARANTINE:
         return say(
@@ -162,7 +163,7 @@ def _cancelled(row: TaskRow, name: str, tail: str) -> AXError:
 
 
 def _why_rejected(row: TaskRow) -> str:
-    return str((as_json(row.error, {}) or {}).get("reviewer", ""))
+    return str(as_mapping(row.error).get("reviewer", ""))
 
 
 def _stored_value(row: TaskRow, wiring: Wiring) -> Any:
@@ -186,6 +187,25 @@ def _told_edited(row: TaskRow) -> str | None:
         f"A person changed the arguments of {row.tool} before it ran; this is the result of {row.payload[:500]}. "
         "Do not issue your own version again."
     )
+
+
+def unrecorded(row: TaskRow, error: BaseException) -> BaseException:
+    """What a caller is told whose tool ran, where the store refused to hear how it ended."""
+    if not isinstance(error, StoreError) or error.task_id is not None:
+        return error
+    harmless = Effect(row.effect).repeatable
+    told = StoreError(
+        f"task {row.id} ({row.tool}) ran, but how it ended could not be recorded: {error}. "
+        f"On record it is running; once its lease is over it will be "
+        f"{'tried again for whoever asks' if harmless else 'in doubt, for a person to resolve'}",
+        task_id=row.id,
+        for_model=f"{row.tool} was executed, but its result could not be recorded. "
+        + (
+            "You may try again." if harmless else f"Do not repeat it; tell the user to check (task {row.id})."
+        ),
+    )
+    told.__cause__ = error
+    return told
 
 
 def _told_again(row: TaskRow, how: str) -> str | None:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ..decide import Lost, Outcome
-from ..errors import Closed, UnknownTask
+from ..errors import Closed, StoreError, UnknownTask
 from ..model import TaskRow
 from ..owners import certainly_gone
 from ..policy import Effect
@@ -16,7 +16,7 @@ from ..registry import Tool
 from ..states import FINAL, State
 from ..store import Op, Tx, tasks
 from .admit import admit
-from .answer import Answer, conclude, verdict
+from .answer import Answer, conclude, unrecorded, verdict
 from .body import Body
 from .call import Submission
 from .claim import CLAIMABLE, claim
@@ -115,7 +115,7 @@ def following(
                 ended: Ended = yield entering(row, runner, wiring)
                 if ended.outcome is None:  # never told as the tool's failure: nobody would know that it acted
                     assert ended.error is not None
-                    raise ended.error
+                    raise unrecorded(row, ended.error)
                 written: Written = ended.written or (yield from _recorded(row, ended.outcome, runner, wiring))
                 if ended.error is not None:
                     raise ended.error
@@ -181,7 +181,10 @@ def recording(wiring: Wiring, row: TaskRow, tool: Tool[..., Any], outcome: Outco
 def _recorded(
     row: TaskRow, outcome: Outcome, runner: Runner, wiring: Wiring
 ) -> Generator[Step, Any, Written]:
-    written: Written = yield Write(recording(wiring, row, runner.tool, outcome), "record")
+    try:
+        written: Written = yield Write(recording(wiring, row, runner.tool, outcome), "record")
+    except StoreError as error:
+        raise unrecorded(row, error) from error
     return written
 
 

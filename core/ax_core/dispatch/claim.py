@@ -10,6 +10,7 @@ from ..compensation import ORIGIN
 from ..control import holder, in_the_way, lost, take_key
 from ..control.recover import is_lost
 from ..decide import POISON
+from ..errors import StoreError
 from ..limits import give_back, reserve
 from ..model import RunRow, TaskRow
 from ..policy import Effect
@@ -105,6 +106,8 @@ def claim_row(
         return Seat(tasks.move(tx, row, step, now, wiring.owner, wiring.tell()) or row, how=how)
     if tools.paused(tx, row.ns, row.tool):
         return Seat(row, how=how, note=f"{row.tool} is paused by an operator")
+    if not _readable(row):
+        return Seat(row, how=how, refusal=_unreadable(row))
     if row.approved:
         why = approvals.valid(tx, row, now, tool.approved_as)
         if why is not None:
@@ -150,6 +153,22 @@ def _lapsed(tx: Tx, row: TaskRow, why: str, now: int, wiring: Wiring) -> TaskRow
         step = transitions.cancel(Reason.APPROVAL_EXPIRED, {"why": why}, now)
         give_back(tx, row.run_id)
     return tasks.move(tx, row, step, now, wiring.owner, wiring.tell()) or row
+
+
+def _readable(row: TaskRow) -> bool:
+    try:
+        return isinstance(json.loads(row.payload), dict)
+    except (ValueError, TypeError, RecursionError):
+        return False
+
+
+def _unreadable(row: TaskRow) -> StoreError:
+    return StoreError(
+        f"task {row.id} ({row.tool}) cannot be run: its stored arguments cannot be read; "
+        "restore the row from a backup, or cancel the task and call the tool again",
+        task_id=row.id,
+        for_model=f"{row.tool} was not executed: the record of this call is damaged. Tell the user (task {row.id}).",
+    )
 
 
 def _still_fits(row: TaskRow, tool: Tool[..., Any]) -> bool:

@@ -19,7 +19,8 @@ class OpenAttempt:
     Attributes:
         since: when it started, as a reading of the monotonic clock.
         stop: cuts an async body off, if it is one; thread-safe.
-        expire: writes a timeout for one whose own loop is too blocked to do so.
+        expire: writes the end of one whose own loop cannot: it is too blocked, or closed.
+        orphaned: whether its loop was closed under it, so that it will never end.
         warned: its overdue alert was raised.
         given_up: its end was recorded without it; it may still be running.
     """
@@ -29,6 +30,7 @@ class OpenAttempt:
     since: float
     stop: Callable[[], None] | None = None
     expire: Callable[[Outcome], Op[Any]] | None = None
+    orphaned: Callable[[], bool] | None = None
     warned: bool = False
     given_up: bool = False
 

@@ -119,7 +119,11 @@ def pause(tx: Tx, run_id: str, token: str, now: Micros) -> None:
     parent = runs.get(tx, row.parent_run_id) if row.parent_run_id else None
     if row.session and (parent is None or parent.session != row.session):
         lock.release(tx, row.ns, row.session, token)
-    if RunState(row.state) is RunState.OPEN and row.lock_token == token and set(_unfinished(tx, run_id)) <= _WAITING:
+    if (
+        RunState(row.state) is RunState.OPEN
+        and row.lock_token == token
+        and set(_unfinished(tx, run_id)) <= _WAITING
+    ):
         runs.move(tx, row, RunState.PAUSED, now, paused_at=now)
 
 

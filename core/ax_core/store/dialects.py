@@ -90,7 +90,7 @@ _ADVICE = (
         f"stayed locked for {BUSY_SECONDS:.0f} s: another process holds a write transaction open; find and end it",
     ),
     ("readonly", "is read-only: give this process write permission on the file and its folder"),
-    ("full", "has no disk space left: free some; what was not recorded was not done"),
+    ("full", "has no disk space left: free some; nothing of this operation is stored"),
     ("unable to open", "cannot be opened: check that its folder exists and may be written"),
     ("not a database", "is not a SQLite database: point AX_URL at another file"),
     ("malformed", "is damaged: restore it from a backup, or run sqlite3's .recover on a copy"),

@@ -8,11 +8,11 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from support.driving import node_of
-from support.scripted import Scripted, answers, asks, said, thread, told
 
 from ax_adapters.langchain import wrap_tools
 from ax_core import AX, Policy, State
+from support.driving import node_of
+from support.scripted import Scripted, answers, asks, said, thread, told
 
 
 async def cancelled(work: Any, inside: Any) -> None:
@@ -76,7 +76,7 @@ def test_whoever_resumes_while_it_still_runs_waits_for_it(ax: AX) -> None:
     async def main() -> dict[str, Any]:
         await cancelled(agent.ainvoke(said(), thread()), inside)
         resumed = asyncio.ensure_future(agent.ainvoke(None, thread()))
-        while not (await ax.atasks()).tasks[0].state is State.RUNNING:
+        while (await ax.atasks()).tasks[0].state is not State.RUNNING:
             await asyncio.sleep(0.005)
         go.set()
         return await resumed
@@ -102,7 +102,9 @@ def test_an_async_tool_is_cut_off_or_let_finish(policy: str, ax: AX) -> None:
             return "paid"
 
         made = wrap_tools([pay], ax, policies={"pay": Policy("unsafe", on_cancel=policy)})
-        agent = create_agent(Scripted(script=[[("pay", {"n": 1})], "done"]), made, checkpointer=InMemorySaver())
+        agent = create_agent(
+            Scripted(script=[[("pay", {"n": 1})], "done"]), made, checkpointer=InMemorySaver()
+        )
         await cancelled(agent.ainvoke(said(), thread()), inside)
         go.set()
         await at_rest(ax)
@@ -142,7 +144,9 @@ def test_a_failing_sibling_does_not_double_the_others(ax: AX) -> None:
 
         graph = node_of(*wrap_tools([pay, breaks], ax), saver=InMemorySaver())
         with pytest.raises(ConnectionError):
-            await graph.ainvoke({"messages": [asks(("pay", {"n": 1}, "p"), ("breaks", {"n": 1}, "b"))]}, thread())
+            await graph.ainvoke(
+                {"messages": [asks(("pay", {"n": 1}, "p"), ("breaks", {"n": 1}, "b"))]}, thread()
+            )
         go.set()
         await at_rest(ax)
         return await graph.ainvoke(None, thread())
@@ -177,7 +181,9 @@ def test_a_cancelled_sibling_of_an_agent_is_in_doubt_and_not_repeated(ax: AX) ->
             return "mended"
 
         script = [[("pay", {"n": 1}, "p"), ("breaks", {"n": 1}, "b")], "done"]
-        agent = create_agent(Scripted(script=script), wrap_tools([pay, breaks], ax), checkpointer=InMemorySaver())
+        agent = create_agent(
+            Scripted(script=script), wrap_tools([pay, breaks], ax), checkpointer=InMemorySaver()
+        )
         with pytest.raises(ConnectionError):
             await agent.ainvoke(said(), thread())
         await at_rest(ax)

@@ -8,12 +8,12 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 from pydantic import ValidationError
-from support.driving import Drive, node_of
-from support.scripted import Scripted, answers, asks, said, thread, told
-from support.skew import Skew
 
 from ax_adapters.langchain import wrap_tools
 from ax_core import AX, Effect, Policy, State
+from support.driving import Drive, node_of
+from support.scripted import Scripted, answers, asks, said, thread, told
+from support.skew import Skew
 
 CONFIRM = Policy(Effect.UNSAFE, confirm=True)
 
@@ -56,7 +56,11 @@ def test_the_question_is_on_record_before_the_graph_pauses(desk: Desk, ax: AX) -
     (asked,) = desk.start()["__interrupt__"]
     (task,) = ax.tasks().tasks
     assert task.state is State.CONFIRMING
-    assert (asked.value["type"], asked.value["name"], asked.value["tool_call_id"]) == ("tool_approval", "pay", "p")
+    assert (asked.value["type"], asked.value["name"], asked.value["tool_call_id"]) == (
+        "tool_approval",
+        "pay",
+        "p",
+    )
     assert asked.value["args"] == {"order": "7", "amount": 10}
     assert asked.value["allowed_decisions"] == ["approve", "edit", "reject", "respond"]
     assert (asked.value["ax_task_id"], asked.value["ax_run_id"]) == (task.id, task.run_id)
@@ -106,11 +110,14 @@ def test_responded(desk: Desk, ax: AX) -> None:
     assert ax.tasks().tasks[0].state is State.CANCELLED
 
 
-@pytest.mark.parametrize("answer", ["maybe", {"type": "aprove"}, 7, {"type": "edit"}, {"type": "approve", "ax_task_id": "x"}])
+NO_ANSWERS = ["maybe", {"type": "aprove"}, 7, {"type": "edit"}, {"type": "approve", "ax_task_id": "x"}]
+
+
+@pytest.mark.parametrize("answer", NO_ANSWERS, ids=str)
 def test_an_answer_that_is_none_decides_nothing(answer: Any, desk: Desk, ax: AX) -> None:
     """It is refused in words that say what to send; the question stands, and a right answer still counts."""
     desk.start()
-    with pytest.raises(ValidationError, match="the answer"):
+    with pytest.raises(ValidationError, match="of task|given for task"):
         desk.resume(answer)
     assert ax.tasks().tasks[0].state is State.CONFIRMING
     assert desk.paid == []
@@ -145,17 +152,23 @@ def test_without_a_checkpointer_it_is_pending_at_once(ax: AX, drive: Drive) -> N
 
 def test_two_questions_are_shown_together_and_answered_by_their_ids(ax: AX, drive: Drive) -> None:
     """In reverse order: each answer reaches its own call."""
-    desk = Desk(ax, drive, ("pay", {"order": "1", "amount": 1}, "a"), ("pay", {"order": "2", "amount": 2}, "b"))
+    desk = Desk(
+        ax, drive, ("pay", {"order": "1", "amount": 1}, "a"), ("pay", {"order": "2", "amount": 2}, "b")
+    )
     first, second = sorted(desk.start()["__interrupt__"], key=lambda each: each.value["tool_call_id"])
     assert [each.value["args"]["order"] for each in (first, second)] == ["1", "2"]
-    result = desk.resume({second.id: {"type": "approve"}, first.id: {"type": "reject", "message": "not this"}})
+    result = desk.resume(
+        {second.id: {"type": "approve"}, first.id: {"type": "reject", "message": "not this"}}
+    )
     assert desk.paid == [("2", 2)]
     assert {m.tool_call_id: m.status for m in answers(result)} == {"a": "error", "b": "success"}
 
 
 def test_one_answer_of_two_runs_one(ax: AX, drive: Drive) -> None:
     """The other keeps waiting; the resume that answers it does not repeat the first."""
-    desk = Desk(ax, drive, ("pay", {"order": "1", "amount": 1}, "a"), ("pay", {"order": "2", "amount": 2}, "b"))
+    desk = Desk(
+        ax, drive, ("pay", {"order": "1", "amount": 1}, "a"), ("pay", {"order": "2", "amount": 2}, "b")
+    )
     first, second = sorted(desk.start()["__interrupt__"], key=lambda each: each.value["tool_call_id"])
     waiting = desk.resume({first.id: "approve"})
     assert desk.paid == [("1", 1)]

@@ -4,9 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from support.resuming import Life
 
 from ax_core import AX, State
+from support.resuming import Life
 
 pytestmark = pytest.mark.xdist_group("resuming")
 

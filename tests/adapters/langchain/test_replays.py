@@ -8,11 +8,11 @@ from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool, InjectedToolCallId, tool
 from langgraph.types import Command, Send
-from support.driving import Drive, call_of
-from support.sample_tools import Point, returning
 
 from ax_adapters.langchain import wrap_tool
 from ax_core import AX
+from support.driving import Drive, call_of
+from support.sample_tools import Point, returning
 
 VALUES = [
     "text", None, 1.5, {"k": ("a", 1)}, (1, 2), [{"type": "text", "text": "x"}], {1: 2}, b"\x00", {"s": {1, 2}},
@@ -21,7 +21,9 @@ VALUES = [
 ]  # fmt: skip
 
 
-def twice(ax: AX, made: BaseTool, drive: Drive, args: Any, ids: tuple[str, str] | None = ("c1", "c2")) -> list[Any]:
+def twice(
+    ax: AX, made: BaseTool, drive: Drive, args: Any, ids: tuple[str, str] | None = ("c1", "c2")
+) -> list[Any]:
     """The same request sent twice, under two tool call ids (None: as plain arguments)."""
     with ax.override(request_id="r"):
         return [drive(made, args if ids is None else call_of(made, args, id)) for id in ids or ("", "")]
@@ -51,7 +53,12 @@ def test_messages_name_the_call_they_answer_now(ax: AX, drive: Drive) -> None:
     first, second = twice(ax, made, drive, {"a": 1})
     assert (first.tool_call_id, second.tool_call_id) == ("c1", "c2")
     for message in (first, second):
-        assert (message.content, message.artifact, message.name, message.status) == ("c", artifact, "value", "success")
+        assert (message.content, message.artifact, message.name, message.status) == (
+            "c",
+            artifact,
+            "value",
+            "success",
+        )
 
 
 def test_tool_messages_and_commands_of_the_tools_own(ax: AX, drive: Drive) -> None:
@@ -61,7 +68,10 @@ def test_tool_messages_and_commands_of_the_tools_own(ax: AX, drive: Drive) -> No
     def build(x: int, tool_call_id: Annotated[str, InjectedToolCallId]) -> list:
         """Builds."""
         inside = ToolMessage("inside", tool_call_id=tool_call_id)
-        return [Command(update={"messages": [inside], "n": x}), ToolMessage("outside", tool_call_id=tool_call_id)]
+        return [
+            Command(update={"messages": [inside], "n": x}),
+            ToolMessage("outside", tool_call_id=tool_call_id),
+        ]
 
     for expected, got in zip(("c1", "c2"), twice(ax, wrap_tool(build, ax), drive, {"x": 1}), strict=True):
         command, message = got

@@ -42,7 +42,7 @@ REFUND = ("refund", {"order": "7", "amount": 10})
 
 
 def test_a_lost_reply_is_not_a_second_refund(ax: AX, drive: Drive) -> None:
-    """An undeclared refund outlives its timeout; issued again under a new id it is one effect, and the model is told."""
+    """An undeclared refund outlives its timeout; issued again under a new id it is one effect, and that is told."""
     go = threading.Event()
     bank = Bank(lambda order: go.wait(30) and "refunded")
     agent = agent_of(wrap_tools([bank.tool], ax, timeout=0.1), [(*REFUND, "a")], [(*REFUND, "b")], "done")
@@ -95,7 +95,9 @@ def test_a_refund_of_the_next_turn_is_meant(ax: AX, drive: Drive) -> None:
     assert len(bank.refunds) == 2
 
 
-@pytest.mark.parametrize(("policies", "times"), [({"refund": "unsafe"}, 1), ({}, 3)], ids=["unsafe", "undeclared"])
+@pytest.mark.parametrize(
+    ("policies", "times"), [({"refund": "unsafe"}, 1), ({}, 3)], ids=["unsafe", "undeclared"]
+)
 def test_three_identical_calls_in_one_message(policies: Any, times: int, ax: AX, drive: Drive) -> None:
     """Declared UNSAFE: one execution and three answers. Undeclared: three executions, as bare."""
     bank = Bank()

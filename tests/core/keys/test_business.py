@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ax_core.keys import NotCanonical, business_key, digest
@@ -72,6 +72,7 @@ def test_declared_decimals_agree_in_every_spelling_and_differ_by_every_digit() -
     )
 
 
+@settings(deadline=None)
 @given(st.decimals(allow_nan=False, allow_infinity=False), st.decimals(allow_nan=False, allow_infinity=False))
 def test_decimals_share_a_key_exactly_if_they_are_equal(one: Any, other: Any) -> None:
     keys = [key({"n": str(value)}, "n", n="decimal") for value in (one, other)]
@@ -119,6 +120,6 @@ def test_a_rule_that_is_unknown_or_applies_to_nothing_is_an_error() -> None:
 
 
 def test_a_hostile_exponent_costs_nothing() -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     key({"n": "9" * 1000 + "e999999999"}, "n", n="decimal")
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 0.5

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import rfc8785
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ax_core.keys import MAX_DEPTH, MAX_DIGITS, NotCanonical, canonical
@@ -55,11 +55,13 @@ def within_doubles(value: Any) -> bool:
     return isinstance(value, bool) or not isinstance(value, int) or abs(value) < 2**53
 
 
+@settings(deadline=None)
 @given(trees)
 def test_key_order_never_counts(tree: Any) -> None:
     assert canonical(shuffled(tree)) == canonical(tree)
 
 
+@settings(deadline=None)
 @given(trees)
 def test_the_form_is_json_of_the_same_value_and_its_own_form(tree: Any) -> None:
     form = canonical(tree)
@@ -67,11 +69,13 @@ def test_the_form_is_json_of_the_same_value_and_its_own_form(tree: Any) -> None:
     assert canonical(json.loads(form)) == form
 
 
+@settings(deadline=None)
 @given(trees.filter(within_doubles))
 def test_within_the_range_of_doubles_it_is_rfc_8785(tree: Any) -> None:
     assert canonical(tree) == rfc8785.dumps(tree)
 
 
+@settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_float_comes_back_exactly(value: float) -> None:
     assert float(canonical(value)) == value
@@ -120,11 +124,11 @@ def test_what_is_no_json_is_refused(value: Any) -> None:
 def test_long_integers_are_exact_and_absurd_ones_are_refused_at_once() -> None:
     for value in (1234567890123456789, 9007199254740993, -(10**999), 10**MAX_DIGITS - 1):
         assert canonical(value) == str(value).encode()
-    began = time.perf_counter()
+    began = time.process_time()
     for huge in (10**MAX_DIGITS, 1 << 2_000_000):
         with pytest.raises(NotCanonical, match="digits"):
             canonical([huge])
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 0.5
 
 
 def test_nesting_is_bounded_without_a_recursion_error() -> None:

@@ -7,7 +7,7 @@ import uuid
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ax_core.keys import args_hash, digest, fingerprint, idempotency_key
@@ -15,6 +15,7 @@ from ax_core.keys import args_hash, digest, fingerprint, idempotency_key
 parts = st.lists(st.text() | st.binary(), max_size=4)
 
 
+@settings(deadline=None)
 @given(parts, parts)
 def test_two_sequences_of_parts_share_a_digest_only_if_they_are_equal(one: list, other: list) -> None:
     def as_bytes(each: list) -> list[bytes]:
@@ -62,6 +63,7 @@ def test_tools_of_one_name_from_two_servers_share_no_fingerprint() -> None:
     assert re.fullmatch("[0-9a-f]{32}", fingerprint("mail.send", args))
 
 
+@settings(deadline=None)
 @given(parts)
 def test_an_idempotency_key_is_a_version_8_uuid(each: list) -> None:
     text = idempotency_key(*each)

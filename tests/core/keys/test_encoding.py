@@ -15,7 +15,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, SecretStr
 
@@ -156,12 +156,14 @@ def test_a_model_counts_by_its_aliases_as_its_json_and_its_sets_are_ordered() ->
     assert plain(Order(orderNo=1)) == {"orderNo": 1, "labels": [], "at": None}
 
 
+@settings(deadline=None)
 @given(st.datetimes(timezones=st.none() | st.timezones()))
 def test_a_datetime_reads_back_as_the_same_instant(value: dt.datetime) -> None:
     assert dt.datetime.fromisoformat(plain(value)).utcoffset() == value.utcoffset()
     assert dt.datetime.fromisoformat(plain(value)).replace(tzinfo=None) == value.replace(tzinfo=None)
 
 
+@settings(deadline=None)
 @given(st.timedeltas())
 def test_a_timedelta_reads_back_exactly(value: dt.timedelta) -> None:
     from pydantic import TypeAdapter

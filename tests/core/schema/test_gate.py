@@ -79,7 +79,7 @@ schemas = st.recursive(
 DEFS = {"n": {"type": "integer"}, "tree": takes({"a": {"$ref": "#/$defs/tree"}, "b": {"type": "integer"}})}
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(schemas, values)
 def test_what_is_admitted_is_valid_and_what_is_valid_is_admitted_unchanged(schema: Any, value: Any) -> None:
     whole = takes({"x": schema}, "x", **{"$defs": DEFS})
@@ -99,7 +99,7 @@ def test_what_is_admitted_is_valid_and_what_is_valid_is_admitted_unchanged(schem
         assert args_hash(answer.args) == args_hash(raw)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(schemas, values)
 def test_the_quick_way_never_decides_otherwise_than_the_thorough_one(schema: Any, value: Any) -> None:
     gate = compile_gate(takes({"x": schema}, "x", **{"$defs": DEFS}))

@@ -66,9 +66,9 @@ def test_a_value_that_contains_itself_is_refused() -> None:
     shared: Any = ["x"]
     for _ in range(60):
         shared = [shared, shared]
-    began = time.perf_counter()
+    began = time.process_time()
     assert refused(compile_gate(True, max_bytes=50_000), {"x": shared}).problems[0].kind == "size"
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize(
@@ -76,10 +76,10 @@ def test_a_value_that_contains_itself_is_refused() -> None:
 )
 def test_arguments_beyond_the_limit_are_refused_before_they_are_looked_at(value: Any) -> None:
     gate = one({})
-    began = time.perf_counter()
+    began = time.process_time()
     assert refused(gate, {"x": value}).problems[0].kind == "size"
     assert refused(gate, json.dumps({"x": value})).problems[0].kind == "size"
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
     assert "larger than 1048576 bytes" in refused(gate, {"x": value}).for_model()
 
 
@@ -94,20 +94,20 @@ def test_the_limit_counts_bytes_of_json_text_and_can_be_set() -> None:
 
 def test_huge_arrays_of_wrong_or_readable_items_are_counted_and_not_spelt_out() -> None:
     gate = one({"type": "array", "items": {"type": "integer"}})
-    began = time.perf_counter()
+    began = time.process_time()
     answer = refused(gate, {"x": ["a"] * 20_000})
     assert answer.more
     assert len(answer.for_model()) < 4000
     read = gate.admit({"x": ["1"] * 20_000})
     assert read.notes[-1] == "and 19950 more changes"
-    assert time.perf_counter() - began < 8
+    assert time.process_time() - began < 8
 
 
 def test_unique_items_are_checked_in_linear_time_by_json_type() -> None:
     gate = one({"uniqueItems": True})
-    began = time.perf_counter()
+    began = time.process_time()
     assert admitted(gate, {"x": [{"n": n} for n in range(10_000)]})
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
     assert admitted(gate, {"x": [1, True, "1", [1], {"a": 1}]})
     for value in ([1, 1.0], [{"a": 1, "b": 2}, {"b": 2, "a": 1}], [[True], [True]]):
         refused(gate, {"x": value})

@@ -127,8 +127,8 @@ def test_an_injected_argument_is_never_suggested() -> None:
 
 def test_many_unknown_arguments_are_counted_and_not_matched_one_by_one() -> None:
     gate = compile_gate(takes({f"argument_{n}": {} for n in range(300)}))
-    began = time.perf_counter()
+    began = time.process_time()
     answer = refused(gate, {f"unknown_argument_{n}": 1 for n in range(20_000)})
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
     assert "more unexpected arguments" in answer.problems[-1].message or answer.more
     assert len(answer.for_model()) <= 4000

@@ -35,9 +35,9 @@ def test_a_hostile_text_is_refused_promptly(pattern: str, keyword: str) -> None:
         gate, value = one({"propertyNames": {"pattern": pattern}}), {text: 1}
     else:
         gate, value = one({"patternProperties": {pattern: {}}, "additionalProperties": False}), {text: 1}
-    began = time.perf_counter()
+    began = time.process_time()
     refused(gate, {"x": value})
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize(
@@ -93,9 +93,9 @@ def test_the_longest_text_that_a_backtracking_match_gets_is_answered_in_bounded_
     longest = compiled(pattern).longest
     assert longest is not None
     gate = one({"type": "array", "items": {"pattern": pattern}})
-    began = time.perf_counter()
+    began = time.process_time()
     gate.admit({"x": ["a" * longest] * (900_000 // longest)})
-    assert time.perf_counter() - began < 8
+    assert time.process_time() - began < 8
 
 
 def test_a_text_too_long_to_be_matched_says_so() -> None:

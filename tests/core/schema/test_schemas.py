@@ -7,7 +7,7 @@ import socket
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ax_core.errors import PolicyError
@@ -239,6 +239,7 @@ odd = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(keywords, odd, max_size=4), st.dictionaries(st.sampled_from("ab"), odd, max_size=2))
 def test_an_odd_schema_is_refused_or_works_and_never_crashes(schema: dict, args: dict) -> None:
     try:

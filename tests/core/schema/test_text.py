@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ax_core.keys import args_hash
@@ -51,6 +51,7 @@ def test_what_is_not_exactly_one_object_is_refused_and_says_why(text: str, says:
     assert "to" not in (problem.path for problem in refused(SEND, text).problems)
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(max_size=5), st.text(max_size=20), min_size=1), st.data())
 def test_a_truncated_object_is_never_executed(args: dict[str, str], data: st.DataObject) -> None:
     text = json.dumps(args)

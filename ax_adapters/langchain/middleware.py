@@ -1,0 +1,225 @@
+"""AXMiddleware: a whole agent under AX, without wrapping its tools one by one."""
+
+# No postponed annotations here: LangChain reads the raw ones of the state.
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any, NotRequired
+
+from langchain.agents.middleware import AgentMiddleware, AgentState
+from langchain.agents.middleware.types import PrivateStateAttr
+from langchain_core.messages import AIMessage
+from langchain_core.tools import BaseTool
+from langgraph.config import get_config
+
+from ax_core import AX, AXError, Budget, BudgetExceeded, Effect, Policy, PolicyError, keys
+from ax_core.app.runs import ON_BUSY, RunBlock
+from ax_core.dispatch import current_run
+
+from ..bridge import Binding, check_on_refusal, policies_for, refusals, tell_undeclared
+from .chains import Chains
+from .guarding import guarded
+from .model_step import abounded, bounded
+from .results import teach
+from .wrap import AnyPolicy, put_under, wrappable, wrapped
+
+
+class AXState(AgentState[Any]):
+    """The agent's state, and which run it works in: the same on resume, new in each turn."""
+
+    ax_run: NotRequired[Annotated[str | None, PrivateStateAttr]]
+
+
+class AXMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Every tool call of an agent goes through AX, and a turn of the agent is one run.
+
+    Also as ``ToolNode(tools, wrap_tool_call=m.wrap_tool_call, awrap_tool_call=m.awrap_tool_call)``.
+
+    Args:
+        policies: by tool name; ``default_effect`` is for the tools it does not name. A name that no tool of the agent
+            has is told when that tool would be called; tools may come later.
+        timeout, on_refusal: as in :func:`wrap_tools`.
+        budget: of each turn; default 50 tool calls.
+        model_timeout: seconds for one step of the model.
+        on_busy: for a second chain on the same thread: ``"refuse"`` it, ``"wait"``, or ``"supersede"`` the first.
+
+    Raises:
+        PolicyError: an invalid policy or option.
+    """
+
+    state_schema = AXState
+
+    def __init__(
+        self,
+        ax: AX,
+        *,
+        policies: Mapping[str, AnyPolicy] | None = None,
+        default_effect: Effect | str | None = None,
+        timeout: float | None = None,
+        on_refusal: str = "return",
+        budget: Budget | None = None,
+        model_timeout: float | None = None,
+        on_busy: str = "refuse",
+    ) -> None:
+        super().__init__()
+        if on_busy not in ON_BUSY:
+            raise PolicyError(f"on_busy={on_busy!r} is unknown; one of {', '.join(map(repr, ON_BUSY))}")
+        if model_timeout is not None and not model_timeout > 0:
+            raise PolicyError(f"model_timeout={model_timeout!r} must be seconds above zero")
+        self._ax, self._on_refusal = ax, check_on_refusal(on_refusal)
+        self._default = (default_effect, timeout)
+        self._policies = policies_for(policies or (), policies, default_effect, timeout)
+        self._made: dict[tuple[str, str], Binding] = {}
+        self._budget, self._model_timeout = budget, model_timeout
+        self._chains = Chains(ax, budget, on_busy)
+        policies_for((), None, default_effect, timeout)
+        Policy.of({} if default_effect is None else {"effect": default_effect}, timeout=timeout)
+        teach(ax)
+
+    # -- the run ---------------------------------------------------------------------------------------------
+
+    def before_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        """Open the run of this turn, and take its session."""
+        key, session = self._turn()
+        if key is not None:
+            self._chains.open(key, session)
+        return {"ax_run": key}
+
+    async def abefore_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        """:meth:`before_agent` on an event loop."""
+        key, session = self._turn()
+        if key is not None:
+            await self._chains.aopen(key, session)
+        return {"ax_run": key}
+
+    def after_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        """Close the run."""
+        if (key := _key(state)) is not None:
+            with self._chains.step(key, _session()):
+                pass  # entered first, in case that another process opened it
+            self._chains.close(key)
+        return None
+
+    async def aafter_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        """:meth:`after_agent` on an event loop."""
+        if (key := _key(state)) is not None:
+            async with self._chains.astep(key, _session()):
+                pass
+            await self._chains.aclose(key)
+        return None
+
+    def _turn(self) -> tuple[str | None, str | None]:
+        """(key of the run, session); no key where the calls belong to a run that somebody else opened."""
+        conf = get_config().get("configurable") or {}
+        if conf.get("ax_run") or (current_run.get() is not None and self._budget is None):
+            return None, None
+        session = _session()
+        # The place of this step: the same when it is run again after a crash, new in each turn.
+        return f"agent:{keys.digest(session or '', str(conf.get('checkpoint_ns') or id(conf)))[:40]}", session
+
+    # -- the model -------------------------------------------------------------------------------------------
+
+    def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        """Count a decision round, and bound the step's time."""
+        if (key := _key(request.state)) is None:
+            if (block := self._enclosing()) is not None and (
+                over := self._over(block, block.round)
+            ) is not None:
+                return over
+            return bounded(lambda: handler(request), self._model_timeout)
+        with self._chains.step(key, _session()) as block:
+            if (over := self._over(block, block.round)) is not None:
+                return over
+            return bounded(lambda: handler(request), self._model_timeout)
+
+    async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        """:meth:`wrap_model_call` on an event loop."""
+        if (key := _key(request.state)) is None:
+            if (block := self._enclosing()) is not None and (over := await self._aover(block)) is not None:
+                return over
+            return await abounded(lambda: handler(request), self._model_timeout)
+        async with self._chains.astep(key, _session()) as block:
+            if (over := await self._aover(block)) is not None:
+                return over
+            return await abounded(lambda: handler(request), self._model_timeout)
+
+    def _enclosing(self) -> RunBlock | None:
+        scope = current_run.get()
+        if scope is None:
+            return None
+        block = self._ax.run()
+        block.id = scope.id
+        return block
+
+    def _over(self, block: RunBlock, count: Callable[[], None]) -> AIMessage | None:
+        """The last word of an agent whose budget is used up; None: it may go on."""
+        try:
+            count()
+        except BudgetExceeded as error:
+            return self._spent(block, error)
+        return self._unheeding(block)
+
+    async def _aover(self, block: RunBlock) -> AIMessage | None:
+        try:
+            await block.around()
+        except BudgetExceeded as error:
+            return self._spent(block, error)
+        return self._unheeding(block)
+
+    def _spent(self, block: RunBlock, error: BudgetExceeded) -> AIMessage | None:
+        # A model whose tool calls were refused may still answer with what it has.
+        return self._unheeding(block) if refusals.known(block.id) else self._last_word(error)
+
+    def _unheeding(self, block: RunBlock) -> AIMessage | None:
+        if (error := refusals.over(block.id)) is not None:
+            return self._last_word(error)
+        return None
+
+    def _last_word(self, error: AXError) -> AIMessage:
+        if self._on_refusal == "raise":
+            raise error
+        return AIMessage(f"I had to stop here: {error}", additional_kwargs={"ax_code": error.code})
+
+    # -- the tools -------------------------------------------------------------------------------------------
+
+    def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        """Let the tool go through AX, whoever supplies it."""
+        key = _key(request.state)
+        if key is None:
+            return handler(guarded(request, lambda tool: self._guard(tool, self._on_refusal)))
+        with self._chains.step(key, _session()):
+            return handler(guarded(request, lambda tool: self._guard(tool, self._ending)))
+
+    async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        """:meth:`wrap_tool_call` on an event loop."""
+        key = _key(request.state)
+        if key is None:
+            return await handler(guarded(request, lambda tool: self._guard(tool, self._on_refusal)))
+        async with self._chains.astep(key, _session()):
+            return await handler(guarded(request, lambda tool: self._guard(tool, self._ending)))
+
+    @property
+    def _ending(self) -> str:
+        """In a run of ours the next step of the model ends the agent, so that no refusal need be raised."""
+        return "end" if self._on_refusal == "return" else self._on_refusal
+
+    def _guard(self, tool: BaseTool, on_refusal: str) -> BaseTool:
+        if wrapped(tool):
+            return tool
+        binding = self._made.get((tool.name, on_refusal))
+        if binding is None:
+            wrappable(tool)
+            policy = self._policies.get(tool.name)
+            if policy is None:
+                policy = policies_for([tool.name], None, *self._default)[tool.name]
+                tell_undeclared(self._ax, {tool.name: policy})
+            binding = self._made[tool.name, on_refusal] = Binding(self._ax, policy, on_refusal)
+        return put_under(tool, binding)
+
+
+def _key(state: Any) -> str | None:
+    key = state.get("ax_run") if isinstance(state, dict) else getattr(state, "ax_run", None)
+    return key if isinstance(key, str) else None
+
+
+def _session() -> str | None:
+    thread = (get_config().get("configurable") or {}).get("thread_id")
+    return str(thread) if thread else None
