@@ -72,7 +72,7 @@ check: $(VENV)/.dev ## lint, format, types, layers, generated docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/python docs/generate.py --check
 
 format: $(VENV)/.dev ## let ruff mend and format the code
@@ -80,7 +80,8 @@ format: $(VENV)/.dev ## let ruff mend and format the code
 	$(BIN)/ruff format .
 
 chaos: $(VENV)/.dev ## at least 300 seeded random kills, effects counted from outside
-	$(BIN)/pytest -n auto -m chaos --timeout 3600 $(ARGS)
+	@seed=$${AX_CHAOS_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')} && echo "AX_CHAOS_SEED=$$seed plays this again" \
+		&& AX_CHAOS_SEED=$$seed $(BIN)/pytest -n auto -m chaos --timeout 3600 $(ARGS)
 
 bench: $(VENV)/.bench ## what a call costs, beside a raw loop, LangGraph and DBOS
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -91,5 +92,5 @@ docs: $(VENV)/.dev ## write the generated parts of docs/ anew
 	@$(BIN)/python docs/generate.py
 
 clean: ## remove environments, builds and caches
-	rm -rf $(VENV) $(WHEELENV) $(WHEELRUN) dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(WHEELENV) $(WHEELRUN) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -19,12 +19,12 @@ class GuardedRequest(ToolCallRequest):
     A reviewer's edit may name another tool, and dynamic tools are supplied this way.
     """
 
-    guard: Guard | None = None
+    guard: Guard
 
     def override(self, **overrides: Any) -> ToolCallRequest:
         """As the framework's own, under AX."""
         made = overrides.get("tool")
-        if self.guard is not None and isinstance(made, BaseTool):
+        if isinstance(made, BaseTool):
             overrides["tool"] = self.guard(made)
         return super().override(**overrides)
 

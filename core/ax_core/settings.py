@@ -37,7 +37,9 @@ class Settings:
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf:
                 raise PolicyError(f"{field.name}={value!r} must be a number above zero, and not infinite")
         if self.result_cap < 1024:
-            raise PolicyError(f"result_cap={self.result_cap} must be at least 1024 bytes: a placeholder has to fit in")
+            raise PolicyError(
+                f"result_cap={self.result_cap} must be at least 1024 bytes: a placeholder has to fit in"
+            )
         if self.lease < 3 * self.heartbeat:
             raise PolicyError(
                 f"lease={self.lease:g} must be at least three heartbeats ({3 * self.heartbeat:g}): "

@@ -271,12 +271,13 @@ def test_results_that_json_cannot_say_are_told_as_text(axd: Axd, ax: AX) -> None
 
 def test_arguments_that_are_redacted_are_not_shown(axd: Axd, ax: AX) -> None:
     @ax.tool(effect="read", redact=["card"])
-    def pay(card: str, amount: int) -> str:
+    def pay(card: int, amount: int) -> str:
         return "paid"
 
-    ax.call("pay", {"card": "4242-4242", "amount": 1})
-    with pytest.raises(AXError):
-        ax.call("pay", {"card": "4242-4242", "amount": "4x"})
+    ax.call("pay", {"card": 42424242, "amount": 1})
+    with pytest.raises(AXError) as refused:
+        ax.call("pay", {"card": "42424242x", "amount": 1})
+    assert "42424242" not in str(refused.value)
     for words in (["tasks"], ["inbox"], *(["show", task.id] for task in ax.tasks().tasks)):
         for form in ([], ["--json"]):
-            assert "4242-4242" not in axd(*words, *form).out
+            assert "42424242" not in axd(*words, *form).out

@@ -48,7 +48,11 @@ def test_one_end_and_a_truthful_verdict(pair: tuple[AX, AX], form: str, looks: b
     here.register(
         aact if form == "loop" else act,
         name="act",
-        policy={"effect": effect, "timeout": 60 if form in ("thread", "transaction") else None, "dedupe": "call"},
+        policy={
+            "effect": effect,
+            "timeout": 60 if form in ("thread", "transaction") else None,
+            "dedupe": "call",
+        },
     )
     told: dict[int, str] = {}
 
@@ -74,7 +78,11 @@ def test_one_end_and_a_truthful_verdict(pair: tuple[AX, AX], form: str, looks: b
     assert not caller.is_alive()
     for n, verdict in enumerate(verdicts):
         task = here.get(verdict.task_id)
-        ends = [entry.target for entry in here.audit(task.id) if entry.source == "RUNNING" and entry.target in FINAL]
+        ends = [
+            entry.target
+            for entry in here.audit(task.id)
+            if entry.source == "RUNNING" and entry.target in FINAL
+        ]
         assert len(ends) == 1, ends
         assert here.verify(task.id) is None
         assert task.state == ends[0]

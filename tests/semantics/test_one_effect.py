@@ -87,7 +87,9 @@ def test_a_sweep_never_adopts_what_this_very_process_has_just_started(ax: AX) ->
     assert (call.result(), probe.count) == ("exported", 1)
 
 
-def test_a_long_run_with_a_healthy_heartbeat_is_never_started_a_second_time(tmp_path: Path, clock: Skew) -> None:
+def test_a_long_run_with_a_healthy_heartbeat_is_never_started_a_second_time(
+    tmp_path: Path, clock: Skew
+) -> None:
     """Four leases long; another process looks all the time, and the same request comes in again."""
     path = tmp_path / "ax.db"
     held = Held("mailed everybody")
@@ -127,7 +129,9 @@ def test_a_conflict_over_an_id_leaves_the_first_task_to_be_recovered(tmp_path: P
     assert (export.count, ping.count, len(export.keys)) == (2, 0, 1)
 
 
-def test_what_a_process_left_is_classified_before_the_next_ones_first_call(tmp_path: Path, clock: Skew) -> None:
+def test_what_a_process_left_is_classified_before_the_next_ones_first_call(
+    tmp_path: Path, clock: Skew
+) -> None:
     path = tmp_path / "ax.db"
     held = Held()
     with fresh(clock, path) as ax:

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
+from support.pids import status
 from support.surroundings import SURROUNDINGS
 
 Row = dict[str, Any]
@@ -73,7 +74,7 @@ class Child:
 
     def stands(self) -> None:
         """Wait until it is stopped, by whomever."""
-        _until(lambda: _status(self.pid) in ("T", None), "stand still")
+        _until(lambda: status(self.pid) in ("T", None), "stand still")
 
     def go_on(self) -> None:
         """SIGCONT."""
@@ -89,7 +90,7 @@ class Child:
 
     def alive(self) -> bool:
         """Whether it still exists."""
-        return _status(self.pid) is not None
+        return status(self.pid) is not None
 
     def complaint(self) -> str:
         """The end of what it wrote to its error stream."""
@@ -155,20 +156,3 @@ def _until(true: Any, what: str, seconds: float = PATIENCE) -> None:
     while not true():
         assert time.monotonic() < give_up, f"a process did not {what} within {seconds:g} s"
         time.sleep(0.001)
-
-
-def _status(pid: int) -> str | None:
-    """The state letter of a process; None: it does not exist, or is only waiting to be reaped."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as f:
-            letter = f.read().rpartition(b")")[2].split()[0].decode()
-    except OSError:
-        return _status_elsewhere(pid)
-    return None if letter in "ZX" else letter
-
-
-def _status_elsewhere(pid: int) -> str | None:
-    if os.path.isdir("/proc/self"):
-        return None
-    shown = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return shown.stdout.strip()[:1] or None

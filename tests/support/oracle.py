@@ -160,25 +160,14 @@ def _settled(kept: Kept) -> bool:
 
 
 def _overlaps(seen: Sequence[Row]) -> Iterator[str]:
-    """A body begins while an earlier one of the same task is open; but one that stood still may be overtaken."""
-    open_bodies: dict[str, dict[int, int]] = {}
+    """A body is entered beside another of the same task; but one that stood still may be overtaken."""
     stood: set[int] = set()
+    of: dict[tuple[str, int], int] = {}
     for entry in seen:
-        kind = entry["kind"]
-        if kind == "gone":
-            for bodies in open_bodies.values():
-                for attempt in [number for number, pid in bodies.items() if pid == entry["pid"]]:
-                    del bodies[attempt]
-        elif kind == "stopped":
+        if entry["kind"] == "stopped":
             stood.add(entry["pid"])
-        elif kind == "begin":
-            bodies = open_bodies.setdefault(entry["task"], {})
-            for attempt, pid in bodies.items():
-                if pid not in stood:
-                    yield (
-                        f"{entry['subject']}: attempt {entry['attempt']} entered the body while attempt {attempt} "
-                        "was in it"
-                    )
-            bodies[entry["attempt"]] = entry["pid"]
-        elif kind == "end":
-            open_bodies.get(entry["task"], {}).pop(entry["attempt"], None)
+        elif entry["kind"] == "begin":
+            of[entry["task"], entry["attempt"]] = entry["pid"]
+            for other in entry["beside"]:
+                if of[entry["task"], other] not in stood:
+                    yield f"{entry['subject']}: attempt {entry['attempt']} entered the body while attempt {other} was in it"

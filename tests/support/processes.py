@@ -31,7 +31,6 @@ class Stage:
     def over(self, child: Child) -> list[Row]:
         """Wait until an agent has ended, or was killed; what it told."""
         heard = child.wait()
-        self.world.note("gone", pid=child.pid)
         self.told += heard
         return heard
 

@@ -7,7 +7,8 @@ forced to disk entry by entry. Requests, by their ``do``:
 ``keyed``        acts once per idempotency key; a repeat gets the first receipt
 ``idempotent``   sets a subject to a value
 ``read``         tells that value
-``note``         writes down what somebody says: ``begin`` and ``end`` of a tool's body, ``stopped``, ``gone``
+``note``         writes down what somebody says: ``begin`` and ``end`` of a tool's body, and with a ``begin`` the
+                 attempts of the same task whose body is open in a process that lives
 ``gate``         writes down ``at <name>`` and replies once the gate ``name`` is open
 ``open``         opens a gate
 ``seen``         replies with the books, once they hold ``count`` entries like ``where`` or ``seconds`` have passed
@@ -27,6 +28,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from support.pids import status
+
 Row = dict[str, Any]
 ACTS = ("unsafe", "keyed", "idempotent", "read")
 
@@ -43,6 +46,7 @@ class Books:
         self._open: set[str] = set()
         self._receipts: dict[str, int] = {}
         self._values: dict[str, Any] = {}
+        self._bodies: dict[str | None, dict[int, int]] = {}
         self.entries: list[Row] = []
 
     def answer(self, asked: Row) -> Row:
@@ -52,7 +56,7 @@ class Books:
             if do in ACTS:
                 return self._act(do, asked)
             if do == "note":
-                return self._write(asked)
+                return self._note(asked)
             if do == "open":
                 self._open.add(asked["gate"])
                 self._moved.notify_all()
@@ -82,6 +86,15 @@ class Books:
         if do == "unsafe":
             return {"receipt": entry["seq"]}
         return {"value": self._values.get(asked["subject"])}
+
+    def _note(self, asked: Row) -> Row:
+        bodies = self._bodies.setdefault(asked.get("task"), {})
+        if asked["kind"] == "begin":
+            asked["beside"] = [number for number, pid in bodies.items() if status(pid) is not None]
+            bodies[asked["attempt"]] = asked["pid"]
+        elif asked["kind"] == "end":
+            bodies.pop(asked["attempt"], None)
+        return self._write(asked)
 
     def _write(self, entry: Row) -> Row:
         entry = {"seq": len(self.entries) + 1, "at": time.monotonic(), **entry}

@@ -95,7 +95,9 @@ def test_a_tool_that_marks_its_effect_is_stopped_at_the_mark(ax: AX, timeout: fl
 
 @pytest.mark.parametrize("raises", [False, True])
 @pytest.mark.parametrize("effect", ["idempotent", "unsafe"])
-def test_a_tool_that_never_looks_is_shown_as_asked_to_stop_until_it_ends(ax: AX, effect: str, raises: bool) -> None:
+def test_a_tool_that_never_looks_is_shown_as_asked_to_stop_until_it_ends(
+    ax: AX, effect: str, raises: bool
+) -> None:
     inside, door, entered = threading.Event(), threading.Event(), 0
 
     def deaf() -> str:

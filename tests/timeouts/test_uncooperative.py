@@ -116,7 +116,9 @@ def test_a_blocked_loop_does_not_stop_the_supervision_of_the_other_session_in_it
             sessions = [asyncio.create_task(session(tool, tool, 1)) for tool in ("patient", "limited")]
             while len(inside) < 2:
                 await asyncio.sleep(0.005)
-            return await asyncio.gather(*sessions, ax.acall("rude", request_id="rude"), return_exceptions=True)
+            return await asyncio.gather(
+                *sessions, ax.acall("rude", request_id="rude"), return_exceptions=True
+            )
 
         results: list[list[object]] = []
         loop = threading.Thread(target=lambda: results.append(asyncio.run(both())))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..control import cancel_run
 from ..dispatch import RunScope, Wiring, current_run, current_task
+from ..dispatch.call import bounded
 from ..dispatch.spend import spend
 from ..errors import AXError, PolicyError, SessionBusy
 from ..faults import Crash
@@ -50,6 +51,8 @@ class RunBlock(Steps):
     ) -> None:
         if on_busy not in ON_BUSY:
             raise PolicyError(f"on_busy={on_busy!r} is unknown; one of {', '.join(map(repr, ON_BUSY))}")
+        bounded("session", session)
+        bounded("key", key)
         self._core, self._ns = core, ns
         self._ask = (session, intent, key, budget or Budget())
         self._on_busy, self._wait = on_busy, wait

@@ -155,7 +155,9 @@ class Verbs(Lookup):
         if not verdict.done:
             return verdict
         wiring = await self._core.awiring(self._ns)
-        return run_approved(self._core, wiring, await wiring.db.aread(lambda tx: self._row(tx, task_id)), verdict)
+        return run_approved(
+            self._core, wiring, await wiring.db.aread(lambda tx: self._row(tx, task_id)), verdict
+        )
 
     def reject(self, task_id: str, by: str, reason: str | None = None) -> Verdict:
         """Say no; ``reason`` is what the model will read.

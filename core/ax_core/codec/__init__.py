@@ -2,7 +2,7 @@
 
 from ax_core.codec.codec import Codec
 from ax_core.codec.encoded import Encoded, Opaque, Unreadable
-from ax_core.codec.failure import encode_error
+from ax_core.codec.failure import encode_error, safe_message
 from ax_core.codec.rebuild import RemoteToolError, rebuild
 from ax_core.codec.stored_error import StoredError, decode_error
 from ax_core.codec.text import storable
@@ -19,5 +19,6 @@ __all__ = [
     "decode_error",
     "encode_error",
     "rebuild",
+    "safe_message",
     "storable",
 ]

@@ -166,7 +166,9 @@ async def _finish(step: Enter, task: asyncio.Task[Any], wiring: Wiring, interrup
     while not task.done():
         try:
             await asyncio.wait({task})
-        except asyncio.CancelledError:  # the loop is closing: the body was told so as well, and this waits for it
+        except (
+            asyncio.CancelledError
+        ):  # the loop is closing: the body was told so as well, and this waits for it
             continue
     outcome: Outcome
     outcome, _ = step.body.ended(task, step.attempt.context.cancelled)

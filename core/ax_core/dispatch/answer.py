@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..approvals import EDITED
-from ..codec import Opaque, Unreadable, decode_error, rebuild
+from ..codec import Opaque, Unreadable, decode_error, rebuild, safe_message
 from ..decide import Outcome, Raised, Returned
 from ..errors import (
     AXError,
@@ -223,7 +223,7 @@ def _failure(row: TaskRow, live: BaseException | None) -> ToolFailed:
     stored = decode_error(row.error) if row.error else None
     cause = live if live is not None else rebuild(stored) if stored is not None else None
     what = (
-        f"{type(cause).__name__}: {cause}"
+        f"{type(cause).__name__}: {safe_message(cause)}"
         if cause is not None
         else "a person resolved that it did not happen"
     )

@@ -13,7 +13,7 @@ from ..errors import PolicyError
 from ..model import TaskRow
 from ..policy import DEDUPE, Effect
 from ..registry import Tool
-from ..schema import Admitted, Invalid
+from ..schema import Admitted, Invalid, oversized
 from ..states import State
 from .scope import RunScope, current_override, current_run, current_task
 from .wiring import Wiring
@@ -54,7 +54,7 @@ class Call:
 
     def __post_init__(self) -> None:
         for name in ("request_id", "key", "run_id", "session"):
-            _bounded(name, getattr(self, name))
+            bounded(name, getattr(self, name))
         if self.dedupe is not None and self.dedupe not in DEDUPE:
             raise PolicyError(f"dedupe={self.dedupe!r} is unknown; one of {', '.join(map(repr, DEDUPE))}")
         if self.dedupe == "global" and self.tool.policy.window is None:
@@ -225,8 +225,12 @@ def _gated(
             # The framework accepted them, so they run; but they have no identity, and equal nothing.
             notes = (f"arguments are not plain data ({odd}); this call equals no other",)
             args, digest = {"unstorable": str(odd)}, keys.args_hash({"unstorable": task_id})
-        return args, None, notes, digest, digest, _text(args)
-    answer = tool.gate.admit(call.payload)
+        text = _text(args)
+        if len(text) > wiring.payload_cap:
+            big = _raw_text(call.payload, wiring.payload_cap)
+            return {}, oversized(wiring.payload_cap), (), digest, digest, big
+        return args, None, notes, digest, digest, text
+    answer = tool.gate.admit(call.payload, wiring.payload_cap)
     if isinstance(answer, Admitted):
         args, notes = answer.args, answer.notes
         digest = keys.args_hash(args)
@@ -262,7 +266,8 @@ def _least(*seconds: float | None) -> Micros | None:
     return micros(max(0.0, min(given))) if given else None
 
 
-def _bounded(name: str, value: Any) -> None:
+def bounded(name: str, value: Any) -> None:
+    """Refuse what is no short printable name."""
     if value is None:
         return
     if not isinstance(value, str) or not value:

@@ -129,10 +129,9 @@ def following(
                     row,
                     "Its last attempt ran out of time and has not been seen to end; nothing runs until then.",
                 )
+            _still_open(row, wiring)
             now = wiring.clock.now()
             if runner is not None and _ready(row, now, gone):
-                if wiring.live.closed:
-                    raise Closed(f"this AX was closed; task {row.id} waits for whoever holds its request")
                 durable = row.effect != Effect.READ
                 op = claim(row.id, runner.tool, wiring, runner.timeout, how)
                 seat = yield Write(op, "claim", durable, partial(_let_go, wiring, runner.tool))
@@ -154,6 +153,7 @@ def following(
                 # Only time stands between this caller and its next attempt, so a clock that can may skip it.
                 if due is None or runner is None or not wiring.clock.skip(left):
                     yield Rest(waiter, left)
+            _still_open(row, wiring)
             # Looked at after the waiter stands, so that no move is missed.
             row, gone = yield Look(partial(_look, row.id))
             seat = Seat(row, how=how, note=note)
@@ -193,6 +193,12 @@ def _let_go(wiring: Wiring, tool: Tool[..., Any], seat: Seat) -> Op[Any] | None:
     if not seat.claimed or seat.row is None:
         return None
     return recording(wiring, seat.row, tool, Lost(entered=False))
+
+
+def _still_open(row: TaskRow, wiring: Wiring) -> None:
+    """A closing AX starts nothing that was waiting, and waits for nothing that does not run in it."""
+    if wiring.live.closed and wiring.live.find(row.id) is None:
+        raise Closed(f"this AX was closed; task {row.id} waits for whoever holds its request")
 
 
 def _ready(row: TaskRow, now: int, gone: bool) -> bool:

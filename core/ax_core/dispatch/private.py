@@ -59,7 +59,9 @@ def on_private_loop(step: Enter, wiring: Wiring) -> Ended:
     context = contextvars.copy_context()
     context.run(_depth.set, depth + 1)
     begun: list[asyncio.Task[None]] = []
-    over = _thread.allocate_lock()  # taken by the body's end or by the caller that goes, whichever comes first
+    over = (
+        _thread.allocate_lock()
+    )  # taken by the body's end or by the caller that goes, whichever comes first
 
     async def work() -> None:
         try:

@@ -6,7 +6,7 @@ approver and executed) or `Invalid` (what is wrong, in words for a model).
 
 from ax_core.schema.compiling import compile_gate
 from ax_core.schema.errors import SchemaError
-from ax_core.schema.gate import Gate
+from ax_core.schema.gate import Gate, oversized
 from ax_core.schema.problems import Admitted, Invalid, Problem
 
-__all__ = ["Admitted", "Gate", "Invalid", "Problem", "SchemaError", "compile_gate"]
+__all__ = ["Admitted", "Gate", "Invalid", "Problem", "SchemaError", "compile_gate", "oversized"]

@@ -47,21 +47,25 @@ class Gate:
     shape: Shape
     validator: Any
 
-    def admit(self, raw: Any) -> Admitted | Invalid:
+    def admit(self, raw: Any, max_bytes: int | None = None) -> Admitted | Invalid:
         """Check a call's arguments; never raises on their content, never changes them.
 
         Args:
             raw: a mapping, a model or dataclass, or JSON text (decoded once). None, empty text, ``"null"``
                 and ``"{}"`` mean no arguments.
+            max_bytes: another limit than the gate's own.
 
         Returns:
             `Admitted`, or `Invalid`: then the tool must not run.
         """
+        limits = self.limits
+        if max_bytes is not None and max_bytes != limits.max_bytes:
+            limits = Limits(max_bytes, limits.max_depth)
         try:
-            args = take(_opened(raw, self.limits), self.limits)
+            args = take(_opened(raw, limits), limits)
             if type(args) is not dict:
                 return self._invalid([_no_object(args)])
-            return self._checked(args)
+            return self._checked(args, limits)
         except Refused as refused:
             return self._invalid([refused.problem])
         except Exception as error:
@@ -74,8 +78,8 @@ class Gate:
                 )
             return self._invalid([Problem("", "schema", message)])
 
-    def _checked(self, args: dict[str, Any]) -> Admitted | Invalid:
-        state = Log(self.limits, self._redacted)
+    def _checked(self, args: dict[str, Any], limits: Limits) -> Admitted | Invalid:
+        state = Log(limits, self._redacted)
         problems: list[Problem] = []
         if not args.keys() <= self.names.schemas.keys():
             problems = self._renamed(args, state)
@@ -130,6 +134,11 @@ class Gate:
     def _invalid(self, problems: Iterable[Problem]) -> Invalid:
         every = list(problems)
         return Invalid(tuple(every[:MAX_LISTED]), max(0, len(every) - MAX_LISTED), self.names.accepts())
+
+
+def oversized(max_bytes: int) -> Invalid:
+    """The refusal of arguments that something else has checked, and that are larger than this."""
+    return Invalid((too_large(Limits(max_bytes)),))
 
 
 def _opened(raw: Any, limits: Limits) -> Any:

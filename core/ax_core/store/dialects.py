@@ -62,7 +62,7 @@ class Dialect:
 
     def refused(self, error: BaseException) -> bool:
         """Whether it is the driver that speaks."""
-        return isinstance(error, sqlite3.Error)
+        return isinstance(error, sqlite3.Error | UnicodeEncodeError)
 
     def odd_text(self, error: BaseException) -> bool:
         """Whether a row holds text that is none."""
@@ -74,6 +74,11 @@ class Dialect:
 
     def explain(self, error: BaseException, url: str) -> StoreError:
         """A driver's error as a StoreError that says what to do."""
+        if isinstance(error, UnicodeEncodeError):
+            return StoreError(
+                "nothing was stored: a text holds half a surrogate pair "
+                f"({error.object[max(0, error.start - 20) : error.end + 20]!r}), which is no character"
+            )
         text = str(error)
         low = text.lower()
         for sign, advice in _ADVICE:

@@ -139,4 +139,6 @@ def _refuse_commit(connection: Any) -> None:
     raise PolicyError("ctx.connection commits with AX's own record; a TRANSACTIONAL tool must not commit it")
 
 
-_UNDONE = "the tool rolled ctx.connection back, so nothing of it is left to be recorded: raise an exception instead"
+_UNDONE = (
+    "the tool rolled ctx.connection back, so nothing of it is left to be recorded: raise an exception instead"
+)
