@@ -29,6 +29,9 @@ from ..states import Reason, State
 from ..view import as_mapping
 from .wiring import Wiring
 
+MOST_SAID = 3000
+"""Characters of a tool's own message that go into ours; the exception itself is its cause."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -223,7 +226,7 @@ def _failure(row: TaskRow, live: BaseException | None) -> ToolFailed:
     stored = decode_error(row.error) if row.error else None
     cause = live if live is not None else rebuild(stored) if stored is not None else None
     what = (
-        f"{type(cause).__name__}: {safe_message(cause)}"
+        f"{type(cause).__name__}: {_cut(safe_message(cause))}"
         if cause is not None
         else "a person resolved that it did not happen"
     )
@@ -240,6 +243,10 @@ def _failure(row: TaskRow, live: BaseException | None) -> ToolFailed:
     )
     failure.__cause__ = cause
     return failure
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_SAID else f"{text[:MOST_SAID]}… ({len(text)} characters)"
 
 
 def opaque(value: Any) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-# They read files as they are imported: at import, where that blocks nobody, and not when a tool is registered on a loop.
+# They read files as they are imported: here, where that blocks nobody, not when a tool is registered on a loop.
 import jsonschema.validators
 from jsonschema.exceptions import ValidationError
 from referencing.jsonschema import specification_with

@@ -98,7 +98,7 @@ def test_runs_do_not_share_their_patience(ax: AX) -> None:
 
 
 def test_parallel_calls_do_not_overshoot_a_budget(ax: AX, drive: Drive) -> None:
-    """Eight calls in one message with one left: one runs, seven are refused, and as one message they are told, not raised."""
+    """Eight calls in one message with one left: one runs, seven are refused, and they are told, not raised."""
     agent = agent_of(ax, [("note", {"n": n}) for n in range(8)], "done")
     with ax.run(budget=Budget(tasks=1)):
         result = drive(agent, said(), thread())
