@@ -51,6 +51,13 @@ def test_nothing_leads_out_of_an_undone_task_and_nothing_undoes_but_a_success() 
     assert [s for s in State if may(s, State.COMPENSATED)] == [State.SUCCESS]
 
 
+def test_a_body_is_entered_from_what_is_ready_and_what_a_person_must_decide_goes_by_a_person() -> None:
+    running = {s for s in State if may(s, State.RUNNING)}
+    assert running == {State.QUEUED, State.WAITING, State.RETRY_WAIT, State.FAILED, State.TIMEOUT}
+    for parked in (State.CONFIRMING, State.QUARANTINE, State.CANCELLED, State.SKIPPED, State.DEAD):
+        assert TRANSITIONS[parked].isdisjoint({State.RUNNING, State.RETRY_WAIT, State.WAITING})
+
+
 def test_a_success_is_recorded_by_an_executor_or_by_whoever_settles_a_doubt() -> None:
     assert {s for s in State if may(s, State.SUCCESS)} == {
         State.RUNNING,

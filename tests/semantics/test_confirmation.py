@@ -29,7 +29,7 @@ from support.aside import Aside, outcome, together
 from support.ears import Ear
 from support.expiry import LIMIT, expiring
 from support.fresh import beat, fresh
-from support.probe import Held, Probe
+from support.probe import Held, Interrupt, Probe
 from support.skew import Skew
 
 
@@ -170,7 +170,7 @@ def test_one_approval_is_worth_one_execution(ax: AX) -> None:
 
 
 def test_a_retry_by_the_policy_and_an_interruption_are_the_same_execution(ax: AX) -> None:
-    retried, interrupted = Probe(NotApplied("busy"), "paid"), Probe(KeyboardInterrupt(), "paid")
+    retried, interrupted = Probe(NotApplied("busy"), "paid"), Probe(Interrupt(), "paid")
     retried.tool(ax, "retried", effect=Effect.UNSAFE, confirm=True, retries=1, backoff=0)
     interrupted.tool(ax, "interrupted", effect=Effect.KEYED, confirm=True)
     for name, probe in (("retried", retried), ("interrupted", interrupted)):
@@ -179,7 +179,7 @@ def test_a_retry_by_the_policy_and_an_interruption_are_the_same_execution(ax: AX
         ax.confirm(pending.value.task_id, by="ann")
         try:
             answer = ax.call(name, request_id=name)
-        except KeyboardInterrupt:
+        except Interrupt:
             answer = ax.call(name, request_id=name)
         assert (answer, probe.count) == ("paid", 2)
 

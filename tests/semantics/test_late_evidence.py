@@ -24,7 +24,7 @@ from support.aside import Aside, outcome
 from support.ears import Ear, late
 from support.expiry import LIMIT, expiring
 from support.fresh import beat, fresh, watch
-from support.probe import Held, Probe
+from support.probe import Held, Interrupt, Probe
 from support.skew import Skew
 
 
@@ -35,9 +35,9 @@ def only(ax: AX) -> Any:
 
 def doubt(ax: AX, probe: Probe, **policy: Any) -> None:
     """Leave an effect in doubt whose attempt is closed."""
-    probe.then(KeyboardInterrupt())
+    probe.then(Interrupt())
     probe.tool(ax, **{"effect": Effect.UNSAFE} | policy)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Interrupt):
         ax.call("pay", request_id="r")
 
 
@@ -228,23 +228,23 @@ def test_an_answer_about_an_older_attempt_settles_nothing(ax: AX) -> None:
     def reconcile(ctx: Any) -> Any:
         if ctx.fence == 1:
             ax.resolve(ctx.task_id, happened=False, rerun=True, by="ann")
-            with pytest.raises(KeyboardInterrupt):
+            with pytest.raises(Interrupt):
                 ax.call("pay", request_id="r")
         return Happened("of the first") if ctx.fence == 1 else Unknown()
 
-    probe.then(KeyboardInterrupt(), KeyboardInterrupt())
+    probe.then(Interrupt(), Interrupt())
     probe.tool(ax, effect=Effect.UNSAFE, reconcile=reconcile, settle=0)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Interrupt):
         ax.call("pay", request_id="r")
     beat(ax)
     assert (only(ax).reason, only(ax).attempts) == ("outcome_unknown", 2)
 
 
 def test_a_tool_that_never_lives_to_act_is_given_up_however_often_it_says_so(ax: AX) -> None:
-    probe = Probe(*[KeyboardInterrupt()] * 9)
+    probe = Probe(*[Interrupt()] * 9)
     probe.tool(ax, effect=Effect.UNSAFE, reconcile=lambda ctx: DidNotHappen(), settle=0)
     for _ in range(5):
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(Interrupt):
             ax.call("pay", request_id="r")
         beat(ax)
     with pytest.raises(TaskDead):

@@ -26,7 +26,7 @@ from support.aside import Aside, outcome, together
 from support.ears import Ear
 from support.expiry import LIMIT, expiring
 from support.fresh import fresh
-from support.probe import Held, Probe
+from support.probe import Held, Interrupt, Probe
 from support.skew import Skew
 
 
@@ -98,9 +98,9 @@ class Stage:
         outcome(lambda: self.ax.call("pay", {"ordr": 1}, request_id="r"))
 
     def outcome_unknown(self) -> None:
-        self.probe.then(KeyboardInterrupt())
+        self.probe.then(Interrupt())
         self.probe.tool(self.ax)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(Interrupt):
             self.ax.call("pay", request_id="r")
 
     def still_open(self) -> None:
@@ -322,9 +322,9 @@ def test_no_requeue_repeats_what_an_equal_call_has_done_since(ax: AX) -> None:
 
 
 def test_no_requeue_passes_an_equal_call_in_doubt(ax: AX) -> None:
-    probe = Probe(NotApplied("no"), KeyboardInterrupt())
+    probe = Probe(NotApplied("no"), Interrupt())
     probe.tool(ax)
-    with pytest.raises(KeyboardInterrupt), ax.run(session="s"):
+    with pytest.raises(Interrupt), ax.run(session="s"):
         outcome(lambda: ax.call("pay", request_id="a"))
         ax.call("pay", request_id="b")
     with pytest.raises(NotAllowed, match="took the place"):
@@ -481,10 +481,10 @@ def test_an_unknown_tool_cannot_be_paused(ax: AX) -> None:
 
 def test_what_waits_for_a_person_is_listed_with_the_unknown_effects_first(ax: AX) -> None:
     Probe().tool(ax, "asked", confirm=True)
-    Probe(KeyboardInterrupt()).tool(ax, "acts")
+    Probe(Interrupt()).tool(ax, "acts")
     outcome(lambda: ax.call("asked"))
     outcome(lambda: ax.call("asked", {"nonsense": 1}))
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Interrupt):
         ax.call("acts", request_id="r")
     assert [(t.tool, t.state.value) for t in ax.inbox()] == [
         ("acts", "QUARANTINE"),

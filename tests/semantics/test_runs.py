@@ -28,7 +28,7 @@ from support.aside import Aside, outcome
 from support.ears import late
 from support.expiry import LIMIT, expiring
 from support.fresh import beat, fresh
-from support.probe import Held, Probe
+from support.probe import Held, Interrupt, Probe
 from support.skew import Skew
 
 
@@ -223,9 +223,9 @@ def test_a_run_whose_last_task_was_lost_is_paused_for_a_person(ax: AX, clock: Sk
 
 def test_an_interrupted_block_stays_open_for_whoever_comes_back(ax: AX) -> None:
     """Ctrl-C is no failure: the session is free, and the run is entered again by its key."""
-    probe = Probe(KeyboardInterrupt(), "done")
+    probe = Probe(Interrupt(), "done")
     probe.tool(ax, effect=Effect.READ)
-    with pytest.raises(KeyboardInterrupt), ax.run(session="s", key="k") as run:
+    with pytest.raises(Interrupt), ax.run(session="s", key="k") as run:
         ax.call("pay", request_id="r")
     assert run_of(ax, run.id).state is RunState.OPEN
     with ax.run(session="s", key="k"):
@@ -347,7 +347,7 @@ def test_more_time_for_a_paused_run_is_added_to_where_its_clock_stands(ax: AX, c
 
 def test_a_paused_run_is_not_over_because_time_went_by(ax: AX, clock: Skew) -> None:
     """Its doubt is resolved an hour later: what is in the way is that nobody has entered it, not its budget."""
-    probe = Probe(KeyboardInterrupt(), "paid")
+    probe = Probe(Interrupt(), "paid")
     probe.tool(ax)
     ended = outcome_of_block(ax)
     clock.ahead(3600)
@@ -364,7 +364,7 @@ def outcome_of_block(ax: AX) -> str:
     with ax.run(key="k", budget=Budget(seconds=60)) as run:
         try:
             ax.call("pay", request_id="r")
-        except KeyboardInterrupt:
+        except Interrupt:
             pass
     assert run_of(ax, run.id).state is RunState.PAUSED
     return run.id

@@ -1,4 +1,4 @@
-"""Chaos with a seed: a few agents on one record and one list of calls, killed and stopped at random, until all is done."""
+"""Chaos with a seed: agents on one record and one list of calls, killed and stopped at random, until all is done."""
 
 from __future__ import annotations
 

@@ -170,4 +170,5 @@ def _overlaps(seen: Sequence[Row]) -> Iterator[str]:
             of[entry["task"], entry["attempt"]] = entry["pid"]
             for other in entry["beside"]:
                 if of[entry["task"], other] not in stood:
-                    yield f"{entry['subject']}: attempt {entry['attempt']} entered the body while attempt {other} was in it"
+                    late = f"{entry['subject']}: attempt {entry['attempt']}"
+                    yield f"{late} entered the body while attempt {other} was in it"

@@ -10,6 +10,10 @@ from ax_core import AX, Context, Policy, current
 from ax_core.registry import Tool
 
 
+class Interrupt(BaseException):
+    """What Ctrl-C is to a tool: the host is leaving, and the tool has not failed. (It leaves pytest alone.)"""
+
+
 class Held:
     """A body that waits: ``entered`` is set once it is inside, and it goes on at ``go``."""
 

@@ -49,7 +49,8 @@ def compute_without_end(sql: Callable[[str], Any], door: threading.Event) -> Non
 def swallow_an_interrupted_statement(sql: Callable[[str], Any], door: threading.Event) -> None:
     try:
         sql(
-            "INSERT INTO business SELECT i FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n)"
+            "INSERT INTO business SELECT i FROM "
+            "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n)"
         )
     except Exception:
         sql("INSERT INTO business VALUES (2)")

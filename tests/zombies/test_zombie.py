@@ -1,4 +1,4 @@
-"""A process that stood still beyond its lease comes back: its result is refused, kept as evidence, and told as it is."""
+"""A process that stood still beyond its lease comes back: its result is refused, kept as evidence, and told."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import StoreError
+from ..errors import PolicyError, StoreError
 from .options import Where
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ def located(where: Where) -> Place:
     Raises:
         StoreError: the URL is none, or names no SQLite file.
     """
-    from sqlalchemy.exc import ArgumentError
-
     from ..store.database import default_url
     from ..store.dialects import sqlite_path
 
@@ -44,8 +42,8 @@ def located(where: Where) -> Place:
     source = "--url" if where.url else "AX_URL" if os.environ.get("AX_URL") else "the default"
     try:
         path = sqlite_path(url) if url.startswith("sqlite:") else None
-    except ArgumentError:
-        raise StoreError(f"{url!r} ({source}) is no database URL; a file is sqlite:///path") from None
+    except PolicyError as odd:
+        raise StoreError(f"{source}: {odd}") from None
     if not url.startswith("sqlite:"):
         kind = url.partition(":")[0] if "://" in url else repr(url)
         raise StoreError(f"{source} names {kind}, but the record is a SQLite file for now: sqlite:///path")

@@ -8,7 +8,7 @@ import time
 from functools import cache
 from typing import Any
 
-from ..errors import StoreError
+from ..errors import PolicyError, StoreError
 
 BUSY_SECONDS = 15.0
 """How long SQLite waits for another process's write lock before it gives up."""
@@ -122,10 +122,21 @@ def _insert(table: str, width: int) -> str:
 
 
 def sqlite_path(url: str) -> str | None:
-    """The absolute path of a SQLite URL's file, or None for one in memory."""
-    from sqlalchemy.engine import make_url
+    """The absolute path of a SQLite URL's file, or None for one in memory.
 
-    database = make_url(url).database
+    Raises:
+        PolicyError: it is no such URL.
+    """
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise PolicyError(f"{url!r} is no database URL; a file is sqlite:///path, memory is sqlite://") from None
+    if parsed.host:  # else it would be taken for one in memory, and lost
+        raise PolicyError(f"{url!r} names a host, which SQLite has not; a file is sqlite:///path, with three slashes")
+    database = parsed.database
     if not database or database == ":memory:":
         return None
     return database if database.startswith("file:") else os.path.abspath(database)
