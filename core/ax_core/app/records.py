@@ -11,6 +11,7 @@ from ..errors import UnknownTask
 from ..model import AuditEntry, Page, Run, Task, TaskRow, Tree
 from ..states import State
 from ..store import Op, Tx, approvals, attempts, audit, bindings, queries, runs, tasks, tools
+from .lookup import Lookup
 
 if TYPE_CHECKING:
     from .core import Core
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Records:
+class Records(Lookup):
     """What people and programs ask of the record."""
 
     _core: Core
