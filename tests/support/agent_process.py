@@ -5,6 +5,7 @@
 ``db``, ``port``     the record, and the outside world
 ``settings``         of AX; ``policy``: further fields for every tool's policy; ``timeout``: of the tools
 ``faults``           specs of :mod:`ax_core.faults`; those of ``control`` are armed right before the first verb
+``up``               tell once the record is open
 ``tells``            fault points of which it tells when it has come to them
 ``sabotage``         names of :mod:`support.sabotage`
 ``calls``            each ``{"tool", "request", "args"}``, or an operator's ``{"verb", "request", …}``
@@ -60,6 +61,9 @@ def main(spec: Row) -> None:
         tell(alert=event.detail.get("kind"), task=event.task_id, state=event.state)
 
     calls = spec["calls"]
+    if spec.get("up"):
+        ax.tasks(limit=1)
+        tell(up=True)
     if any(_on_loop(call) for call in calls):
         asyncio.run(_a_all(ax, calls, late, spec.get("together", False)))
     elif spec.get("together"):

@@ -48,7 +48,7 @@ class Chaos:
 
     stage: Stage
     seed: int
-    calls: int = 24
+    calls: int = 40
     kills: int = 20
     stops: int = 1
     at_once: int = 3
@@ -69,8 +69,10 @@ class Chaos:
             victim = self._dice.choice(agents)
             if self._dice.random() < 0.5:
                 # At any moment; the other half are killed by a fault point they come to, or live until their end.
-                time.sleep(self._dice.expovariate(1 / 0.05))
                 agents.remove(victim)
+                if not victim.heard:
+                    victim.hear()
+                time.sleep(self._dice.expovariate(1 / 0.03))
                 if self.stops and self._dice.random() < 0.3 and self._stop(victim):
                     self.stops -= 1
                     stopped.append((victim, time.monotonic() + LEASE + HEARTBEAT))
@@ -97,12 +99,12 @@ class Chaos:
 
     def _agent(self) -> Child:
         """A process that sees a few of the calls through: in any order, one by one or together."""
-        calls = self._dice.sample(list(self._asked.values()), min(8, self.calls))
+        calls = self._dice.sample(list(self._asked.values()), min(6, self.calls))
         faults = []
-        if self._dice.random() < 0.5:
+        if self._dice.random() < 0.7:
             faults.append(f"{self._dice.choice(POINTS)}:{self._dice.randint(1, 3)}=kill")
         together = self._dice.random() < 0.5
-        return self.stage.start(*calls, **self._surroundings(), faults=faults, together=together)
+        return self.stage.start(*calls, **self._surroundings(), faults=faults, together=together, up=True)
 
     def _surroundings(self) -> Row:
         return {"settings": SETTINGS, "policy": POLICY, "sabotage": list(self.sabotage)}

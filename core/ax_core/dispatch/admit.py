@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from .. import approvals
 from ..clock import micros
 from ..compensation import ORIGIN
@@ -197,6 +199,8 @@ def _place(
         row = tasks.create(tx, _unclaimed(row, State.QUEUED), "submit", wiring.owner, detail)
         return Seat(row)
     row = tasks.create(tx, row, "claim", wiring.owner, detail)
+    if wiring.hooks.wants("started"):
+        tx.then(partial(wiring.tell(), row))
     return Seat(row, claimed=True)
 
 

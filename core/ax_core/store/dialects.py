@@ -133,9 +133,13 @@ def sqlite_path(url: str) -> str | None:
     try:
         parsed = make_url(url)
     except ArgumentError:
-        raise PolicyError(f"{url!r} is no database URL; a file is sqlite:///path, memory is sqlite://") from None
+        raise PolicyError(
+            f"{url!r} is no database URL; a file is sqlite:///path, memory is sqlite://"
+        ) from None
     if parsed.host:  # else it would be taken for one in memory, and lost
-        raise PolicyError(f"{url!r} names a host, which SQLite has not; a file is sqlite:///path, with three slashes")
+        raise PolicyError(
+            f"{url!r} names a host, which SQLite has not; a file is sqlite:///path, with three slashes"
+        )
     database = parsed.database
     if not database or database == ":memory:":
         return None

@@ -21,8 +21,8 @@ _WIDTHS = {
     **dict.fromkeys(
         ("submitted_hash", "args_hash", "fingerprint", "twin", "dedupe_key", "audit_head", "hash"), 64
     ),
-    **dict.fromkeys(("request_id", "run_key", "session", "tool", "name"), 255),
-    **dict.fromkeys(("tool_version", "version", "digest", "lock_token", "token"), 64),
+    **dict.fromkeys(("request_id", "run_key", "session", "tool", "name", "lock_token", "token"), 255),
+    **dict.fromkeys(("tool_version", "version", "digest"), 64),
 }
 
 

@@ -43,7 +43,7 @@ def test_a_reading_is_recorded_with_what_came_and_what_it_became() -> None:
     assert answer == Admitted({"quantity": 50}, ("quantity: text '50' read as integer 50",))
 
 
-@pytest.mark.parametrize("given", ["3.9", 3.9, None, "", "1e3", "0x10", "٥٠"])
+@pytest.mark.parametrize("given", ["3.9", 3.9, None, "", "1e3", "0x10", "٥٠", "5٠", "1_000", "--5", "5 0"])
 def test_a_lossy_or_ambiguous_number_names_the_field_and_the_type(given: Any) -> None:
     message = refused(one({"type": "integer"}), {"x": given}).for_model()
     assert "x: expected integer, got" in message

@@ -8,6 +8,7 @@ import pytest
 
 from ax_core.keys import args_hash
 from ax_core.schema import Admitted, SchemaError, compile_gate
+from ax_core.schema.names import nearest
 from support.gates import admitted, refused, takes
 
 PURGE = takes(
@@ -20,6 +21,11 @@ def test_unknown_arguments_are_refused_with_near_matches_and_nothing_runs_on_def
     found = {problem.path: (problem.kind, problem.suggestion) for problem in answer.problems}
     assert found == {"olderThan": ("unexpected", "older_than_days"), "dryrun": ("unexpected", "dry_run")}
     assert "did you mean 'older_than_days'?" in answer.for_model()
+
+
+def test_case_and_separators_do_not_count_for_near_matches() -> None:
+    assert nearest("D-R-Y-R-U-N", ["drain", "dry_run"]) == "dry_run"
+    assert nearest("entirely different", ["dry_run"]) == ""
 
 
 def test_a_lenient_tool_drops_unknown_arguments_and_says_so() -> None:
