@@ -1,7 +1,7 @@
 """AXMiddleware: a whole agent under AX, without wrapping its tools one by one."""
 
 # No postponed annotations here: LangChain reads the raw ones of the state.
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Annotated, Any, NotRequired
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
@@ -35,7 +35,7 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
 
     Args:
         policies: by tool name; ``default_effect`` is for the tools it does not name. A name that no tool of the agent
-            has is told when that tool would be called; tools may come later.
+            has is warned of, once, at the first step of the model: not refused, for tools may come later.
         timeout, on_refusal: as in :func:`wrap_tools`.
         budget: of each turn; default 50 tool calls.
         model_timeout: seconds for one step of the model.
@@ -117,8 +117,17 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
 
     # -- the model -------------------------------------------------------------------------------------------
 
+    def _tell_unused(self, tools: Iterable[Any]) -> None:
+        names = {tool.get("name") if isinstance(tool, dict) else tool.name for tool in tools}
+        if unused := sorted(set(self._policies) - names):
+            self._ax.warn_once(
+                f"policies= names {', '.join(unused)}, which no tool of this agent is called so far "
+                f"(they are: {', '.join(sorted(map(str, names))) or 'none'})"
+            )
+
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Count a decision round, and bound the step's time."""
+        self._tell_unused(request.tools)
         if (key := _key(request.state)) is None:
             if (block := self._enclosing()) is not None and (
                 over := self._over(block, block.round)
@@ -132,6 +141,7 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """:meth:`wrap_model_call` on an event loop."""
+        self._tell_unused(request.tools)
         if (key := _key(request.state)) is None:
             if (block := self._enclosing()) is not None and (over := await self._aover(block)) is not None:
                 return over

@@ -334,7 +334,7 @@ def test_the_mark_decides_what_a_bad_ending_means(
         return then
 
     probe = Probe(body)
-    probe.tool(ax, effect=effect, marks_effect=True, timeout=LIMIT)
+    probe.tool(ax, effect=effect, marks_effect=True, timeout=LIMIT if ending == "timeout" else None)
     with expiring(held) if ending == "timeout" else nullcontext():
         call = Aside(lambda: ax.call("pay", request_id="r"))
         if ending == "lost":

@@ -123,12 +123,12 @@ def test_a_run_that_nobody_opened_merges_nothing(ax: AX) -> None:
 
 def test_a_window_after_which_the_same_intent_is_a_new_one(ax: AX, clock: Skew) -> None:
     probe = Probe()
-    probe.tool(ax, effect=Effect.UNSAFE, window=10)
+    probe.tool(ax, effect=Effect.UNSAFE, window=100)
     with ax.run(key="turn"):
         ax.call("pay")
-        clock.ahead(9)
+        clock.ahead(50)
         ax.call("pay")
-        clock.ahead(2)
+        clock.ahead(60)
         ax.call("pay")
     assert probe.count == 2
 
@@ -139,7 +139,7 @@ def test_one_event_delivered_twice_without_an_id_follows_the_declared_window(
 ) -> None:
     """With a window: one execution, and the audit names the rule. Without one: two."""
     deduped, plain = Probe(), Probe()
-    deduped.tool(ax, "hook", dedupe="session", window=1)
+    deduped.tool(ax, "hook", dedupe="session", window=60)
     plain.tool(ax, "bare")
     for _ in range(2):
         with ax.run(session="s"):

@@ -139,14 +139,14 @@ def test_a_zombie_that_wakes_beside_a_running_attempt_changes_nothing(ax: AX, cl
 
 def test_the_end_of_an_older_attempt_settles_no_doubt_about_a_newer_one(ax: AX, clock: Skew) -> None:
     zombie, second = Held("of the first"), Held("of the second")
-    Probe(zombie, second).tool(ax, effect=Effect.UNSAFE, timeout=LIMIT)
+    Probe(zombie, second).tool(ax, effect=Effect.UNSAFE)
     first = Aside(lambda: ax.call("pay", request_id="r"))
     zombie.wait_entered()
     clock.ahead(31)
     beat(ax)
     ax.resolve(only(ax).id, happened=False, rerun=True, by="ann")
     with expiring(second), pytest.raises(OutcomeUnknown):
-        ax.call("pay", request_id="r")
+        ax.call("pay", request_id="r", timeout=LIMIT)
     ear = late(ax)
     zombie.go.set()
     ear.wait()

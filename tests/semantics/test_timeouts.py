@@ -34,7 +34,7 @@ def test_the_caller_is_free_in_time_although_the_body_hangs(ax: AX, effect: Effe
     began = time.monotonic()
     with pytest.raises((TaskTimeout, OutcomeUnknown)):
         ax.call("pay")
-    assert 0.29 < time.monotonic() - began < 0.3 * 1.3 + 0.3  # (the last is for a busy machine)
+    assert 0.29 < time.monotonic() - began < 0.3 * 1.3 + 0.6  # (the last is for a busy machine)
     held.go.set()
 
 

@@ -3,12 +3,14 @@
 ``here`` is a plain function on the caller's thread, ``thread`` a plain function with a timeout (so on a thread of its
 own), ``loop`` a coroutine function. Every body notes its begin and end, and reaches the fault points
 ``effect.before`` and ``effect.after`` around its one effect. Arguments make it wait at a gate ``before`` or ``after``
-the effect, and end its first attempts in an exception: ``refuses`` before it acted, ``raises`` after.
+the effect, ``dwell`` some seconds on both sides of it, and end its first attempts in an exception: ``refuses`` before it acted, ``raises`` after.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -74,18 +76,24 @@ def question(kind: str, subject: str) -> Row:
 
 
 def _a_function(kind: str, outside: Outside) -> Any:
-    def act(subject: str, before: str = "", after: str = "", refuses: int = 0, raises: int = 0) -> Any:
+    def act(
+        subject: str, before: str = "", after: str = "", refuses: int = 0, raises: int = 0, dwell: float = 0
+    ) -> Any:
         outside.ask("note", kind="begin", **who(subject))
         if before:
             outside.ask("gate", gate=before, **who(subject))
         if current().attempt <= refuses:
             outside.ask("note", kind="end", **who(subject))
             raise NotApplied("not yet")
+        if dwell:
+            time.sleep(dwell)
         faults.point("effect.before")
         if kind.endswith("_marked"):
             current().about_to_act()
         receipt = _row(subject) if kind == "transactional" else outside.ask(**question(kind, subject))
         faults.point("effect.after")
+        if dwell:
+            time.sleep(dwell)
         if after:
             outside.ask("gate", gate=after, **who(subject))
         outside.ask("note", kind="end", **who(subject))
@@ -97,18 +105,24 @@ def _a_function(kind: str, outside: Outside) -> Any:
 
 
 def _a_coroutine(kind: str, outside: Outside) -> Any:
-    async def act(subject: str, before: str = "", after: str = "", refuses: int = 0, raises: int = 0) -> Any:
+    async def act(
+        subject: str, before: str = "", after: str = "", refuses: int = 0, raises: int = 0, dwell: float = 0
+    ) -> Any:
         await outside.aask("note", kind="begin", **who(subject))
         if before:
             await outside.aask("gate", gate=before, **who(subject))
         if current().attempt <= refuses:
             await outside.aask("note", kind="end", **who(subject))
             raise NotApplied("not yet")
+        if dwell:
+            await asyncio.sleep(dwell)
         faults.point("effect.before")
         if kind.endswith("_marked"):
             current().about_to_act()
         receipt = await outside.aask(**question(kind, subject))
         faults.point("effect.after")
+        if dwell:
+            await asyncio.sleep(dwell)
         if after:
             await outside.aask("gate", gate=after, **who(subject))
         await outside.aask("note", kind="end", **who(subject))

@@ -95,7 +95,8 @@ class Chaos:
     def _call(self, request: str) -> Row:
         kind, form = self._dice.choice(KINDS), self._dice.choice(FORMS)
         refuses = 1 if self._dice.random() < 0.25 and kind != "undeclared" else 0
-        return call(f"{kind}_{form}", request, refuses=refuses)
+        # It dwells in the body, so that many of the kills find it there.
+        return call(f"{kind}_{form}", request, refuses=refuses, dwell=0.02)
 
     def _agent(self) -> Child:
         """A process that sees a few of the calls through: in any order, one by one or together."""

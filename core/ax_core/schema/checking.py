@@ -191,7 +191,6 @@ def _check_patterns(place: Place) -> None:
 
 def _mark_branches(place: Place, dialect: Dialect) -> list[str]:
     schema = place.schema
-    schema.pop(tags.KEYWORD, None)
     union = tags.union_of(schema)
     if union is None:
         return []

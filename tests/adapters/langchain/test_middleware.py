@@ -273,3 +273,13 @@ def test_an_invalid_option_is_an_error_at_once(options: Any, told_as: str, ax: A
     with pytest.raises(PolicyError) as caught:
         AXMiddleware(ax, **options)
     assert told_as in str(caught.value)
+
+
+def test_a_policy_for_a_tool_that_the_agent_lacks_is_warned_of(
+    ax: AX, drive: Drive, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A misspelt name in policies= must not be found out by the second refund."""
+    guarded = AXMiddleware(ax, policies={"refnud": "unsafe"})
+    agent = create_agent(Scripted(script=["done"]), [tool_of([])], middleware=[guarded])
+    drive(agent, {"messages": [("user", "go")]})
+    assert "refnud" in caplog.text

@@ -162,6 +162,11 @@ def test_readings_reach_arrays_maps_tuples_references_and_optional_values() -> N
     assert admitted(gate, {"x": "1"}) == {"x": 1}
 
 
+def test_where_alternatives_read_differently_nothing_is_read() -> None:
+    gate = one({"anyOf": [takes({"n": {"type": "integer"}}, "n"), takes({"n": {"type": "string"}})]})
+    assert admitted(gate, {"x": {"n": "5"}}) == {"x": {"n": "5"}}
+
+
 def test_a_value_that_was_read_is_still_held_against_the_schema() -> None:
     gate = one({"type": "integer", "minimum": 100})
     assert "at least 100" in refused(gate, {"x": "50"}).for_model()

@@ -64,6 +64,7 @@ def test_what_only_a_backtracking_engine_knows_and_could_take_for_ever_is_refuse
         (r"^[[]&&]$", ["[&&]"], ["["]),
         (r"^[^\]]+\Z", ["a"], ["]"]),
         ("^abc$", ["abc"], ["abc\n", "ABC"]),
+        ("^(?!x)abc$", ["abc"], ["abc\n"]),
         ("b", ["abc"], ["ac"]),
         ("", ["", "x"], []),
         (r"^a{2,3}$", ["aa", "aaa"], ["a", "aaaa"]),

@@ -158,6 +158,15 @@ def test_the_dialect_is_what_the_schema_says(dialect: str, schema: dict) -> None
     refused(gate, {"x": 1})
 
 
+def test_beside_a_reference_older_dialects_see_nothing() -> None:
+    beside = takes(
+        {"x": {"$ref": "#/definitions/n", "type": "string"}}, "x", definitions={"n": {"type": "integer"}}
+    )
+    old = compile_gate({"$schema": "http://json-schema.org/draft-07/schema#", **beside})
+    assert admitted(old, {"x": "5"}) == {"x": 5}
+    refused(compile_gate(beside), {"x": "5"})
+
+
 def test_an_older_spelling_without_a_dialect_is_read_as_what_it_is_and_remarked() -> None:
     gate = one({"type": "array", "items": [{"type": "integer"}, {"type": "string"}]})
     assert admitted(gate, {"x": ["1", "a"]}) == {"x": [1, "a"]}
