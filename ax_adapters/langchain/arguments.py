@@ -8,7 +8,6 @@ from langchain_core.tools import ToolException
 from pydantic import ValidationError
 from pydantic.v1 import ValidationError as ValidationErrorV1
 
-from ax_core import Effect
 from ax_core.dispatch import Call
 from ax_core.schema import Invalid, Problem
 from ax_core.schema.names import nearest
@@ -16,20 +15,24 @@ from ax_core.schema.names import nearest
 from ..bridge import Binding
 from .identity import identify
 from .pending import Pending, fields_of
-from .registering import registered
+from .registering import DECLARED, registered
 
-_DECLARED = frozenset({Effect.IDEMPOTENT, Effect.KEYED, Effect.TRANSACTIONAL, Effect.UNSAFE})
 MOST = 12
 
 
 def unknown_arguments(binding: Binding, pending: Pending) -> Invalid | None:
-    """What the model gave a declared, acting tool that the tool does not have.
+    """What the model gave a declared, acting tool that the tool does not have, or that its dict schema refuses.
 
     The framework drops it and runs the tool on its defaults, as it does for undeclared tools and reads here too.
     """
-    if binding.policy.effect not in _DECLARED or not isinstance(pending.raw, dict):
+    if binding.policy.effect not in DECLARED or not isinstance(pending.raw, dict):
         return None
-    schema = registered(binding, pending.tool).schema
+    record = registered(binding, pending.tool)
+    if isinstance(pending.tool.args_schema, dict):
+        # LangChain checks nothing against a schema that is a dict (an MCP tool's), so the gate does.
+        answer = record.gate.admit(pending.shown)
+        return answer if isinstance(answer, Invalid) else None
+    schema = record.schema
     names = schema.get("properties", {})
     if schema.get("additionalProperties") or not names:
         return None

@@ -6,9 +6,12 @@ from typing import Any
 
 from langchain_core.tools import BaseTool
 
-from ax_core import Tool
+from ax_core import Effect, Tool
 
 from ..bridge import Binding
+
+DECLARED = frozenset({Effect.IDEMPOTENT, Effect.KEYED, Effect.TRANSACTIONAL, Effect.UNSAFE})
+"""Effects of tools that act and whose author asked for care."""
 
 
 def registered(binding: Binding, tool: BaseTool) -> Tool[..., Any]:
@@ -21,18 +24,19 @@ def register(binding: Binding, tool: BaseTool) -> Tool[..., Any]:
     """Make a framework tool known to AX.
 
     Raises:
-        PolicyError: the name stands for another schema or policy.
+        PolicyError: the name stands for another schema or policy, or a declared tool's dict schema cannot be kept.
     """
-    return binding.ax.add(
-        Tool(
-            name=tool.name,
-            description=tool.description,
-            schema=visible_schema(tool),
-            policy=binding.policy,
-            fn=_elsewhere,
-            validated_elsewhere=True,
-        )
+    made: Tool[..., Any] = Tool(
+        name=tool.name,
+        description=tool.description,
+        schema=visible_schema(tool),
+        policy=binding.policy,
+        fn=_elsewhere,
+        validated_elsewhere=True,
     )
+    if isinstance(tool.args_schema, dict) and binding.policy.effect in DECLARED:
+        _ = made.gate  # what stands between the model and an effect is compiled now, not at the first call
+    return binding.ax.add(made)
 
 
 def visible_schema(tool: BaseTool) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -143,6 +144,19 @@ def test_tables_of_others_in_the_file_stay_as_they_are(tmp_path: Path) -> None:
     with sqlite3.connect(path) as raw:
         assert raw.execute("SELECT version_num FROM alembic_version").fetchall() == [("theirs",)]
         assert raw.execute("SELECT n FROM business").fetchall() == [(7,)]
+
+
+def test_a_fresh_file_that_somebody_looks_at_is_waited_for(tmp_path: Path) -> None:
+    """To switch a file to its write-ahead log SQLite needs it alone for a moment, and does not wait for that itself."""
+    path = tmp_path / "ax.db"
+    looking = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    looking.execute("CREATE TABLE theirs (n INTEGER)")
+    looking.execute("BEGIN")
+    looking.execute("SELECT * FROM theirs").fetchall()
+    threading.Timer(0.3, lambda: looking.execute("ROLLBACK")).start()
+    with AX(f"sqlite:///{path}") as ax:
+        assert ax.tasks().tasks == ()
+    looking.close()
 
 
 def test_eight_processes_at_once_on_an_empty_file_all_start(tmp_path: Path, nursery: Nursery) -> None:

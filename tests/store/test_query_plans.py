@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ax_core import AX, AXError, State
 from ax_core.store import queries
+from ax_core.store.dialects import Dialect
 from ax_core.store.tx import Tx
 from support.fresh import beat, fresh, tick
 
@@ -19,6 +21,7 @@ ANY = {"properties": {"x": {}}}
 NEWEST_FIRST = re.compile(r"ORDER BY id DESC LIMIT")
 FEW = "SCAN ax_task USING INDEX ix_task_half_open"  # a partial index: only what it is asked for is in it
 WALKS = "SCAN ax_task USING INDEX sqlite_autoindex_ax_task_1"
+WRITES = ("INSERT", "UPDATE", "DELETE")
 COUNTS = "SELECT state, COUNT(*) FROM ax_task WHERE ns = :ns AND state <> 'SUCCESS'"
 
 
@@ -51,16 +54,20 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
 @pytest.fixture
 def ax(asked: Asked) -> Iterator[AX]:
     with fresh() as ax:
-        ax.register(lambda x: x, name="act", schema=ANY, policy={"effect": "unsafe"})
-        ax.register(lambda x: x, name="look", schema=ANY, policy={"effect": "read"})
-        ax.register(
-            lambda x: 1 // 0,
-            name="fail",
-            schema=ANY,
-            policy={"effect": "unsafe", "reconcile": lambda ctx: None},
-        )
-        ax.register(lambda x: x, name="ask", schema=ANY, policy={"effect": "unsafe", "confirm": True})
+        register(ax)
         yield ax
+
+
+def register(ax: AX) -> None:
+    ax.register(lambda x: x, name="act", schema=ANY, policy={"effect": "unsafe"})
+    ax.register(lambda x: x, name="look", schema=ANY, policy={"effect": "read"})
+    ax.register(
+        lambda x: 1 // 0,
+        name="fail",
+        schema=ANY,
+        policy={"effect": "unsafe", "reconcile": lambda ctx: None},
+    )
+    ax.register(lambda x: x, name="ask", schema=ANY, policy={"effect": "unsafe", "confirm": True})
 
 
 def everything(ax: AX) -> None:
@@ -175,3 +182,27 @@ def test_a_list_since_a_moment_has_all_since_that_moment(ax: AX) -> None:
         ax.call("act", {"x": x})
     second = ax.tasks().tasks[1]
     assert [task.payload["x"] for task in ax.tasks(since=second.created_at).tasks] == [2, 1]
+
+
+def test_a_read_never_becomes_a_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every transaction that writes says so at its beginning: an upgrade could be refused in the middle."""
+    said: list[list[str]] = []
+    prepare = Dialect.prepare
+
+    def prepared(self: Dialect, raw: Any) -> None:
+        prepare(self, raw)
+        said.append([])
+        raw.set_trace_callback(said[-1].append)
+
+    monkeypatch.setattr(Dialect, "prepare", prepared)
+    with fresh(path=tmp_path / "ax.db") as ax:
+        register(ax)
+        everything(ax)
+    writing = [statements for statements in said if any(sql.startswith(WRITES) for sql in statements)]
+    assert writing
+    for statements in writing:
+        began = ""
+        for sql in statements:
+            if sql.startswith(("BEGIN", "COMMIT", "ROLLBACK")) and not sql.startswith("ROLLBACK TO"):
+                began = sql
+            assert not sql.startswith(WRITES) or began == "BEGIN IMMEDIATE", (sql, began)

@@ -310,6 +310,39 @@ def test_the_lead_is_handed_over_in_the_order_of_coming(ledger: Ledger) -> None:
     assert ledger.free
 
 
+class Gap(dict[int, Any]):
+    """Who leads; something happens at the very moment at which the lead is let go."""
+
+    def __init__(self, then: Any) -> None:
+        super().__init__()
+        self.then = then
+
+    def __delitem__(self, key: int) -> None:
+        then, self.then = self.then, lambda: None
+        then()
+        super().__delitem__(key)
+
+
+@pytest.mark.parametrize("who", ["a thread", "a coroutine"])
+def test_who_comes_between_the_last_look_and_the_letting_go_is_not_forgotten(
+    ledger: Ledger, who: str
+) -> None:
+    """It finds the lead taken, and lies down to wait; whoever had the lead looks once more."""
+    late: list[Aside] = []
+
+    async def put() -> int:
+        return await ledger.aput(2)
+
+    def come() -> None:
+        late.append(Aside((lambda: ledger.put(2)) if who == "a thread" else (lambda: asyncio.run(put()))))
+        ledger.stands(1)
+
+    ledger.commits._line._holder = Gap(come)
+    assert ledger.put(1) == 1
+    assert late[0].result() == 4
+    assert until(lambda: ledger.free)
+
+
 def test_a_lead_that_was_lost_on_the_way_to_its_owner_is_let_go(ledger: Ledger) -> None:
     ledger.commits.exclusive()
     assert Aside(lambda: ledger.put(1)).result() == 1

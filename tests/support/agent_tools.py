@@ -3,7 +3,8 @@
 ``here`` is a plain function on the caller's thread, ``thread`` a plain function with a timeout (so on a thread of its
 own), ``loop`` a coroutine function. Every body notes its begin and end, and reaches the fault points
 ``effect.before`` and ``effect.after`` around its one effect. Arguments make it wait at a gate ``before`` or ``after``
-the effect, ``dwell`` some seconds on both sides of it, and end its first attempts in an exception: ``refuses`` before it acted, ``raises`` after.
+the effect, ``dwell`` some seconds on both sides of it, and end its first attempts in an exception: ``refuses`` of them
+before it acted, ``raises`` of them after.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Chaos:
     """One seeded run.
 
     Args:
-        calls: how many requests there are to see through.
+        fresh: how many calls of its own every agent brings; it sees as many of earlier agents through.
         kills: how many processes are killed on the way.
         stops: how many stand still beyond their lease.
         at_once: how many agents are alive at any time.
@@ -48,7 +48,7 @@ class Chaos:
 
     stage: Stage
     seed: int
-    calls: int = 40
+    fresh: int = 3
     kills: int = 20
     stops: int = 1
     at_once: int = 3
@@ -57,7 +57,7 @@ class Chaos:
 
     def __post_init__(self) -> None:
         self._dice = random.Random(self.seed)
-        self._asked = {request: self._call(request) for request in (f"r-{n}" for n in range(self.calls))}
+        self._asked: list[Row] = []
 
     def play(self) -> None:
         """Kill and stop until enough is killed, then see the rest through in peace."""
@@ -90,7 +90,7 @@ class Chaos:
             zombie.go_on()
         for agent in agents + [zombie for zombie, _ in stopped]:
             self._over(agent)
-        self.stage.run(*self._asked.values(), **self._surroundings())
+        self.stage.run(*self._asked, **self._surroundings())
 
     def _call(self, request: str) -> Row:
         kind, form = self._dice.choice(KINDS), self._dice.choice(FORMS)
@@ -99,8 +99,12 @@ class Chaos:
         return call(f"{kind}_{form}", request, refuses=refuses, dwell=0.02)
 
     def _agent(self) -> Child:
-        """A process that sees a few of the calls through: in any order, one by one or together."""
-        calls = self._dice.sample(list(self._asked.values()), min(6, self.calls))
+        """A process that sees a few calls through, new ones and old ones: in any order, one by one or together."""
+        recent = self._asked[-4 * self.fresh :]
+        calls = self._dice.sample(recent, min(self.fresh, len(recent)))
+        calls += [self._call(f"r-{len(self._asked) + n}") for n in range(self.fresh)]
+        self._asked += calls[-self.fresh :]
+        self._dice.shuffle(calls)
         faults = []
         if self._dice.random() < 0.7:
             faults.append(f"{self._dice.choice(POINTS)}:{self._dice.randint(1, 3)}=kill")

@@ -37,6 +37,7 @@ def violations(
     """
     found: list[str] = []
     acts = [entry for entry in seen if entry["kind"] in ACTS]
+    ordered = frozenset(ordered)
     for request, kept in record.items():
         mine = [entry for entry in acts if entry["subject"] == request]
         for judge in (_effects, _doubt, _claimed_before_it_acted, _attempts, _trail):
@@ -48,7 +49,7 @@ def violations(
     for entry in acts:
         if entry["subject"] not in record:
             found.append(f"{entry['subject']}: the world saw an effect that is not on record")
-    found += _told(record, told)
+    found += _told(record, told, ordered)
     found += _overlaps(seen)
     return found
 
@@ -132,7 +133,7 @@ def _trail(kept: Kept, acts: Sequence[Row], rows: int, ordered: bool) -> Iterato
         yield f"its audit trail breaks at entry {kept.broken_at}"
 
 
-def _told(record: Mapping[str, Kept], told: Iterable[Row]) -> Iterator[str]:
+def _told(record: Mapping[str, Kept], told: Iterable[Row], ordered: frozenset[str]) -> Iterator[str]:
     values: dict[str, Any] = {}
     for line in told:
         request, said = line.get("request"), line.get("said")
@@ -151,12 +152,16 @@ def _told(record: Mapping[str, Kept], told: Iterable[Row]) -> Iterator[str]:
                 yield f"{request}: somebody was told {line['value']}, and the record says {task.result}"
             if values.setdefault(request, line["value"]) != line["value"]:
                 yield f"{request}: one was told {values[request]}, another {line['value']}"
-        elif said == "outcome_unknown" and task.reason != "outcome_unknown" and not _settled(kept):
+        elif said == "outcome_unknown" and task.reason != "outcome_unknown" and not _settled(kept, ordered):
             yield f"{request}: somebody was told of a doubt, and the record says {task.state} ({task.reason})"
 
 
-def _settled(kept: Kept) -> bool:
-    return kept.task.reason == "resolved" or any(attempt.late_outcome for attempt in kept.attempts)
+def _settled(kept: Kept, ordered: frozenset[str]) -> bool:
+    return (
+        kept.task.reason == "resolved"
+        or kept.task.request_id in ordered
+        or any(attempt.late_outcome for attempt in kept.attempts)
+    )
 
 
 def _overlaps(seen: Sequence[Row]) -> Iterator[str]:

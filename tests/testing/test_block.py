@@ -257,6 +257,6 @@ def test_handlers_of_the_user_hear_what_happens_inside(ax: AX) -> None:
     ax.on("succeeded")(lambda event: heard.append(event.tool))
     with ax.testing() as t:
         ax.call("refund", {"order": "7", "amount": 1})
-        assert [event.name for event in t.events] == ["succeeded"]
+        assert [event.name for event in t.events] == ["started", "succeeded"]
     assert heard == ["refund"]
     assert not ax._core.hooks.wants("failed")

@@ -51,6 +51,7 @@ def lost(tx: Tx, row: TaskRow, now: Micros, actor: str, tell: Tell) -> TaskRow |
 def closed(tx: Tx, row: TaskRow, now: Micros, actor: str) -> TaskRow | None:
     """Close an attempt that was given up open, now that its owner is gone without a word."""
     assert row.state != State.RUNNING
+    attempts.close(tx, row.id, row.fence)
     return tasks.move(
         tx, row, transitions.note("attempt_closed", {"owner": row.owner}, attempt_open=0), now, actor
     )

@@ -89,10 +89,9 @@ class _Shaping:
         decides, choices = True, None
         if values is not None:
             accepts &= {JSON_TYPES[type(value)] for value in values}
-            decides = all(isinstance(value, str) for value in values) and not schema.keys() >= {
-                "const",
-                "enum",
-            }
+            decides = (
+                all(isinstance(value, str) for value in values) and not {"const", "enum"} <= schema.keys()
+            )
             choices = frozenset(value for value in values if isinstance(value, str))
         members: tuple[Members, ...] = ()
         if schema.keys() & {"properties", "required", "additionalProperties"}:

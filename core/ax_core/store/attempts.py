@@ -36,6 +36,15 @@ def late(tx: Tx, task_id: str, fence: int, now: Micros, outcome: str, result: st
     return tx.run(_LATE, task_id=task_id, fence=fence, now=now, outcome=outcome, result=result) == 1
 
 
+def close(tx: Tx, task_id: str, fence: int) -> None:
+    """An attempt that was given up open cannot go on any more."""
+    tx.run(
+        "UPDATE ax_attempt SET closed = 1 WHERE task_id = :task_id AND fence = :fence",
+        task_id=task_id,
+        fence=fence,
+    )
+
+
 def of_task(tx: Tx, task_id: str) -> list[AttemptRow]:
     """A task's ended attempts, oldest first."""
     return [AttemptRow(*row) for row in tx.all(_OF_TASK, task_id=task_id)]

@@ -82,10 +82,7 @@ def running(tx: Tx) -> list[TaskRow]:
 
 def half_open(tx: Tx) -> list[TaskRow]:
     """Tasks whose last attempt was given up but has not been seen to end."""
-    sql = (
-        f"SELECT {_COLUMNS} FROM ax_task WHERE state IN ('RETRY_WAIT', 'TIMEOUT', 'QUARANTINE', 'FAILED') "
-        "AND state <> 'RUNNING' AND attempt_open = 1 ORDER BY id"
-    )
+    sql = f"SELECT {_COLUMNS} FROM ax_task WHERE attempt_open = 1 AND state <> 'RUNNING' ORDER BY id"
     return _rows(tx, sql, {})
 
 

@@ -24,8 +24,14 @@ def test_unknown_arguments_are_refused_with_near_matches_and_nothing_runs_on_def
 
 
 def test_case_and_separators_do_not_count_for_near_matches() -> None:
-    assert nearest("D-R-Y-R-U-N", ["drain", "dry_run"]) == "dry_run"
+    assert nearest("DRY - - - - - - - - RUN", ["drain", "dry_run"]) == "dry_run"
     assert nearest("entirely different", ["dry_run"]) == ""
+
+
+def test_an_argument_that_was_given_is_not_what_an_unknown_one_means() -> None:
+    gate = compile_gate(takes({"path": {}, "patch": {}}))
+    assert refused(gate, {"path": "a", "pathc": "b"}).problems[0].suggestion == "patch"
+    assert refused(gate, {"pathc": "b"}).problems[0].suggestion == "path"
 
 
 def test_a_lenient_tool_drops_unknown_arguments_and_says_so() -> None:

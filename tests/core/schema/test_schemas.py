@@ -191,6 +191,9 @@ def test_a_guessed_dialect_never_makes_a_keyword_mean_nothing() -> None:
     )
     assert said.remarks == ("#/properties/x: const is unknown to this dialect and ignored",)
     assert admitted(said, {"x": "a"}) == {"x": "a"}
+    tuples = {"type": "array", "prefixItems": [{"type": "integer"}]}
+    unread = compile_gate({"$schema": "http://json-schema.org/draft-07/schema#", **takes({"x": tuples})})
+    assert admitted(unread, {"x": ["5"]}) == {"x": ["5"]}
 
 
 def test_a_dynamic_reference_is_followed_on_the_way_it_is_reached() -> None:
