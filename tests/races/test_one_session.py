@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import threading
 
 import pytest
 
 from ax_core import AX, Budget, BudgetExceeded, SessionBusy, TaskCancelled
+from ax_core.dispatch import Call
 from support.aside import Aside, outcome
 from support.starting_line import Start
 
@@ -65,10 +67,17 @@ def test_who_waited_for_a_session_finds_its_run_cancelled_meanwhile(start: Start
 
 def test_who_waited_for_a_session_finds_its_budget_spent_meanwhile(start: Start) -> None:
     with start.ax() as ax:
-        outer = ax.run(key="mine", session="S", budget=Budget(tasks=1))
-        with outer:
+        with (
+            pytest.raises(KeyboardInterrupt),
+            ax.run(key="mine", session="S", budget=Budget(tasks=1)) as mine,
+        ):
+            raise KeyboardInterrupt  # its process had to leave: the run stays open
+        with ax.run(session="S"):
             waiting, asked = waiting_for(ax, "S", key="mine", budget=Budget(tasks=50))
             assert asked.wait(20)
-            ax.call("act", {"n": 1})
+            spent = Call(ax.tools.get("act"), {"n": 1}, run_id=mine.id)
+            contextvars.Context().run(
+                ax.dispatch, spent
+            )  # from outside of the block, as another process does
         assert isinstance(waiting.result(), BudgetExceeded)
     assert start.happened() == [1]

@@ -184,7 +184,12 @@ def _place(
 ) -> Seat:
     """The task is born: CONFIRMING, QUEUED, or RUNNING with its first attempt claimed in the same commit."""
     tool, now = sub.call.tool, sub.row.created_at
-    row = sub.row._replace(deadline_at=earliest(sub.row.deadline_at, line))
+    # The claim begins where it is written, however long it had to wait for its turn to be.
+    began = wiring.clock.now()
+    limit = None if sub.row.deadline_at is None else sub.row.deadline_at + began - now
+    row = sub.row._replace(
+        deadline_at=earliest(limit, line), started_at=began, lease_until=began + wiring.lease
+    )
     if doubled:
         row = row._replace(dedupe_key=None)  # the one that was done keeps the key
     elif row.dedupe_key is not None:

@@ -29,7 +29,7 @@ CLAIMABLE = frozenset({State.QUEUED, State.RETRY_WAIT, State.WAITING})
 
 def again(tx: Tx, row: TaskRow, sub: Submission, wiring: Wiring, how: str) -> Seat:
     """What a further call for an existing task gets: its answer, a place to wait, or a new attempt."""
-    now = sub.row.created_at
+    now = wiring.clock.now()
     if row.state == State.RUNNING and is_lost(row, now):
         row = lost(tx, row, now, wiring.owner, wiring.tell) or row
     state = State(row.state)

@@ -30,6 +30,8 @@ from support.gates import admitted, one, refused, takes
         ({"anyOf": [{"type": "integer"}, {"enum": ["a"]}]}, [1, "a"], ["b", 1.5]),
         ({"oneOf": [{"type": "integer"}, {"type": "number"}]}, [1.5], [1]),
         ({"multipleOf": 5}, [10, "a"], [7]),
+        ({"const": "a", "enum": ["b"]}, [], ["a", "b"]),
+        ({"type": "string", "const": "a", "enum": ["a", "b"]}, ["a"], ["b"]),
         ({"contains": {"const": 1}}, [[1, 2]], [[2]]),
         ({"propertyNames": {"pattern": "^a"}}, [{"ab": 1}], [{"b": 1}]),
         ({"minProperties": 1}, [{"a": 1}], [{}]),
