@@ -11,7 +11,7 @@ from ax_core import AX, ToolFailed
 
 
 def test_a_claim_that_waited_begins_when_it_is_written(tmp_path: Path) -> None:
-    """Its lease and its tool's time are whole, and it does not seem to begin before the attempt it follows had ended."""
+    """Its lease and its time are whole, and it does not seem to begin before the attempt it follows had ended."""
     tries: list[int] = []
 
     def act() -> float:

@@ -101,6 +101,10 @@ def test_a_retry_waits_for_the_end_of_the_attempt_that_hangs(
     assert time.monotonic() - began < 10 * TIMEOUT
     assert isinstance(told, StillRunning)
     assert on_record(ax).state == State.RETRY_WAIT
+    with pytest.raises(StillRunning, match="has not been seen to end"):
+        ax.call("hang", {"n": 1}, request_id="r")
+    with pytest.raises(StillRunning):
+        ax.wait_for_result(on_record(ax).id, timeout=0.2)
     assert ax.serve().round() == 0
     assert hanging.entered == 1
     hanging.door.set()
