@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -15,7 +14,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
 from ax_core import AX, StoreError, model
-from ax_core.store import migrate, tables
+from ax_core.store import dialects, migrate, tables
+from ax_core.store.dialects import Dialect
 from support.children import Nursery
 
 ROWS = {
@@ -146,17 +146,35 @@ def test_tables_of_others_in_the_file_stay_as_they_are(tmp_path: Path) -> None:
         assert raw.execute("SELECT n FROM business").fetchall() == [(7,)]
 
 
-def test_a_fresh_file_that_somebody_looks_at_is_waited_for(tmp_path: Path) -> None:
-    """To switch a file to its write-ahead log SQLite needs it alone for a moment, and does not wait for that itself."""
-    path = tmp_path / "ax.db"
-    looking = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    looking.execute("CREATE TABLE theirs (n INTEGER)")
-    looking.execute("BEGIN")
-    looking.execute("SELECT * FROM theirs").fetchall()
-    threading.Timer(0.3, lambda: looking.execute("ROLLBACK")).start()
-    with AX(f"sqlite:///{path}") as ax:
-        assert ax.tasks().tasks == ()
-    looking.close()
+class Refusing:
+    """A connection to a file that others open at the same moment: SQLite refuses the switch, and does not wait."""
+
+    def __init__(self, path: Path, times: int) -> None:
+        self._raw, self.left = sqlite3.connect(path), times
+
+    def execute(self, sql: str) -> Any:
+        if "journal_mode" in sql and self.left:
+            self.left -= 1
+            raise sqlite3.OperationalError("database is locked")
+        return self._raw.execute(sql)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "isolation_level":
+            self._raw.isolation_level = value
+        else:
+            super().__setattr__(name, value)
+
+
+def test_the_switch_to_the_write_ahead_log_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw = Refusing(tmp_path / "ax.db", 3)
+    Dialect().prepare(raw)
+    assert raw.left == 0
+    assert raw.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    monkeypatch.setattr(dialects, "BUSY_SECONDS", 0.02)
+    with pytest.raises(sqlite3.OperationalError, match="locked"):  # and not for ever
+        Dialect().prepare(Refusing(tmp_path / "other.db", 1000))
 
 
 def test_eight_processes_at_once_on_an_empty_file_all_start(tmp_path: Path, nursery: Nursery) -> None:

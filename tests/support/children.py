@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
-from support.pids import status
+from support.pids import life
 from support.surroundings import SURROUNDINGS
 
 Row = dict[str, Any]
@@ -24,7 +24,7 @@ class Child:
     """One forked process; it tells JSON lines, the last of them ``{"ended": true}`` if it was not cut off."""
 
     def __init__(self, pid: int, ears: int, mouth: int, log: Path) -> None:
-        self.pid, self.log = pid, log
+        self.pid, self.log, self._life = pid, log, life(pid)
         self._ears, self._mouth = os.fdopen(ears, "rb", buffering=0), mouth
         self._rest = b""
         self.heard: list[Row] = []
@@ -68,29 +68,33 @@ class Child:
         os.write(self._mouth, json.dumps(more).encode() + b"\n")
 
     def stop(self) -> None:
-        """SIGSTOP, and wait until it stands."""
-        os.kill(self.pid, signal.SIGSTOP)
+        """SIGSTOP, and wait until it stands.
+
+        Raises:
+            ProcessLookupError: it is gone.
+        """
+        self._send(signal.SIGSTOP)
         self.stands()
 
     def stands(self) -> None:
         """Wait until it is stopped, by whomever."""
-        _until(lambda: status(self.pid) in ("T", None), "stand still")
+        _until(lambda: self._life.status in ("T", None), "stand still")
 
     def go_on(self) -> None:
         """SIGCONT."""
-        os.kill(self.pid, signal.SIGCONT)
+        self._send(signal.SIGCONT)
 
     def kill(self) -> None:
         """kill -9, and wait until it is gone; what it said before is kept."""
         try:
-            os.kill(self.pid, signal.SIGKILL)
+            self._send(signal.SIGKILL)
         except ProcessLookupError:
             pass
         self.wait()
 
     def alive(self) -> bool:
         """Whether it still exists."""
-        return status(self.pid) is not None
+        return self._life.status is not None
 
     def complaint(self) -> str:
         """The end of what it wrote to its error stream."""
@@ -100,6 +104,11 @@ class Child:
         """Close the lines to it."""
         self._ears.close()
         os.close(self._mouth)
+
+    def _send(self, number: signal.Signals) -> None:
+        if not self.alive():
+            raise ProcessLookupError(f"process {self.pid} is gone")
+        os.kill(self.pid, number)
 
     def _gone(self) -> None:
         _until(lambda: not self.alive(), "be gone")

@@ -40,8 +40,17 @@ def main() -> None:
     for name in READY_MADE:
         import_module(name)
     home = socket.socket(fileno=int(sys.argv[1]))
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps: a dead child is gone at once
-    children: list[int] = []
+    children: set[int] = set()
+
+    def reap(*_: object) -> None:
+        # Until it is reaped a pid cannot be used again: what is in the set is ours to kill.
+        try:
+            while (dead := os.waitpid(-1, os.WNOHANG)[0]) != 0:
+                children.discard(dead)
+        except ChildProcessError:
+            pass
+
+    signal.signal(signal.SIGCHLD, reap)
     # What registering a tool imports and compiles, too; nothing is opened by it.
     agent_tools.register(AX("sqlite://"), Outside(0), ["unsafe_here", "unsafe_loop"])
     home.sendall(b"ready\n")
@@ -49,24 +58,25 @@ def main() -> None:
         asked, files, _, _ = socket.recv_fds(home, 1 << 16, 2)
         if not asked:
             break
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         pid = os.fork()
         if pid == 0:
             _become(json.loads(asked), files, home)
+        children.add(pid)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
         for file in files:
             os.close(file)
-        children.append(pid)
         home.sendall(f"{pid}\n".encode())
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     for pid in children:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        os.kill(pid, signal.SIGKILL)
 
 
 def _become(asked: dict[str, str], files: list[int], home: socket.socket) -> None:
     code = 1
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
         home.close()
         for target, file in enumerate(files):
             os.dup2(file, target)

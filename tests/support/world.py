@@ -28,7 +28,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from support.pids import status
+from support.pids import Life, life
 
 Row = dict[str, Any]
 ACTS = ("unsafe", "keyed", "idempotent", "read")
@@ -46,7 +46,7 @@ class Books:
         self._open: set[str] = set()
         self._receipts: dict[str, int] = {}
         self._values: dict[str, Any] = {}
-        self._bodies: dict[str | None, dict[int, int]] = {}
+        self._bodies: dict[str | None, dict[int, Life]] = {}
         self.entries: list[Row] = []
 
     def answer(self, asked: Row) -> Row:
@@ -90,8 +90,8 @@ class Books:
     def _note(self, asked: Row) -> Row:
         bodies = self._bodies.setdefault(asked.get("task"), {})
         if asked["kind"] == "begin":
-            asked["beside"] = [number for number, pid in bodies.items() if status(pid) is not None]
-            bodies[asked["attempt"]] = asked["pid"]
+            asked["beside"] = [number for number, owner in bodies.items() if owner.status is not None]
+            bodies[asked["attempt"]] = life(asked["pid"])
         elif asked["kind"] == "end":
             bodies.pop(asked["attempt"], None)
         return self._write(asked)

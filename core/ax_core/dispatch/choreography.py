@@ -127,7 +127,7 @@ def following(
             if _given_up(row) and not (detached or for_people):
                 raise verdict(
                     row,
-                    "Its last attempt ran out of time and has not been seen to end; nothing runs until then.",
+                    "its last attempt ran out of time and has not been seen to end; nothing runs until then",
                 )
             _still_open(row, wiring)
             now = wiring.clock.now()

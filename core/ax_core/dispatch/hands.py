@@ -8,6 +8,7 @@ from collections.abc import Generator
 from typing import Any, TypeVar
 
 from ..decide import Lost, Outcome, Raised, Returned, TimedOut
+from ..errors import StoreError
 from ..policy import Effect
 from ..states import State
 from ..store import Tx
@@ -174,7 +175,10 @@ def _transact(step: Enter, wiring: Wiring, slot: Slot) -> Ended | None:
     """A TRANSACTIONAL body: its writes and AX's record are one commit, AX's guarded UPDATE the last statement."""
     from ..store import tasks
 
-    held = slot.held = wiring.db.transaction()
+    try:
+        held = slot.held = wiring.db.transaction()
+    except StoreError as refused:
+        return _not_begun(step, wiring, slot, refused)
     if not slot.take():
         held.roll_back()
         return None
@@ -199,6 +203,18 @@ def _transact(step: Enter, wiring: Wiring, slot: Slot) -> Ended | None:
         step.body.context.lend(None)
         held.roll_back()
     return Ended(outcome, wiring.db.write(step.record(outcome), "record"), error)
+
+
+def _not_begun(step: Enter, wiring: Wiring, slot: Slot, refused: StoreError) -> Ended | None:
+    """The store refused the transaction: the body was not entered, and the claim is given back if it can be."""
+    refused.task_id = step.attempt.row.id
+    if not slot.take():
+        return None
+    outcome = Lost(entered=False)
+    try:
+        return Ended(outcome, wiring.db.write(step.record(outcome), "record"), refused)
+    except StoreError:
+        raise refused from None
 
 
 def _committed(step: Enter, wiring: Wiring, held: Held, written: Written) -> Written:

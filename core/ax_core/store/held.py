@@ -25,6 +25,9 @@ class Held:
 
     Attributes:
         connection: what the tool gets.
+
+    Raises:
+        StoreError: it cannot begin; nothing is held.
     """
 
     def __init__(self, home: Database) -> None:
@@ -48,8 +51,11 @@ class Held:
             event.listen(self.connection, "before_cursor_execute", self._begins)
             event.listen(self.connection, "after_cursor_execute", self._ends)
             self._raw.execute("BEGIN IMMEDIATE")
-        except BaseException:
-            self._exclusive.release()
+        except BaseException as error:
+            self._close()
+            cause = getattr(error, "orig", None) or error
+            if home.dialect.refused(cause):
+                raise home.dialect.explain(cause, home.where) from error
             raise
         self.tx = Tx(self._raw.cursor(), home.dialect)
 
