@@ -53,10 +53,6 @@ def test_on_refusal_raise(ax: AX, drive: Drive) -> None:
     assert ax.get(caught.value.task_id or "").state is State.CONFIRMING
 
 
-@pytest.mark.xfail(
-    reason="the router of create_agent does not always see the config of the call that got the verdict",
-    strict=False,
-)
 def test_a_verdict_never_ends_the_loop_as_a_result(ax: AX, drive: Drive) -> None:
     """return_direct is for results: a call that waits for a person is told to the model."""
     made = wrap_tool(
@@ -64,6 +60,18 @@ def test_a_verdict_never_ends_the_loop_as_a_result(ax: AX, drive: Drive) -> None
     )
     result = drive(create_agent(Scripted(script=[[("add", {"a": 1})], "I asked"]), [made]), said())
     assert [message.type for message in result["messages"]] == ["human", "ai", "tool", "ai"]
+
+
+def test_a_result_after_a_verdict_ends_the_loop_again(ax: AX, drive: Drive) -> None:
+    """Only the call that got the verdict is told; the next one is as direct as the tool says."""
+    made = wrap_tool(
+        StructuredTool.from_function(add.func, return_direct=True),
+        ax,
+        policy=Policy("unsafe", confirm=lambda args: args["a"] == 1),
+    )
+    script = [[("add", {"a": 1})], [("add", {"a": 2})], "never said"]
+    result = drive(create_agent(Scripted(script=script), [made]), said())
+    assert [message.type for message in result["messages"]] == ["human", "ai", "tool", "ai", "tool"]
 
 
 def test_content_and_artifact_tools_take_verdicts(ax: AX, drive: Drive) -> None:
