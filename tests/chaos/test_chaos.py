@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from support.chaos import Chaos
+from support.chaos import LEASE, Chaos
 from support.processes import Stage
 
 SEED = int(os.environ.get("AX_CHAOS_SEED") or random.SystemRandom().randrange(1 << 32))
@@ -18,7 +18,7 @@ def play(stage: Stage, seed: int, **more: int) -> Chaos:
     print(f"chaos seed {seed}")
     chaos = Chaos(stage, seed, **more)
     chaos.play()
-    assert stage.judge() == [], f"seed {seed}"
+    assert stage.judge(lease=LEASE) == [], f"seed {seed}"
     return chaos
 
 
@@ -42,4 +42,4 @@ def test_twenty_random_kills_of_three_hundred(stage: Stage, number: int) -> None
 @pytest.mark.parametrize("broken", ["requeue what is in doubt", "fresh keys", "everybody is gone"])
 def test_the_same_chaos_goes_red_where_ax_is_broken(stage: Stage, broken: str) -> None:
     Chaos(stage, SEED, kills=40, stops=0, sabotage=(broken,)).play()
-    assert stage.judge() != []
+    assert stage.judge(lease=LEASE) != []

@@ -119,7 +119,6 @@ class Chaos:
         self._over(victim)
 
     def _stop(self, victim: Child) -> bool:
-        self.stage.world.note("stopped", pid=victim.pid)
         try:
             victim.stop()
         except ProcessLookupError:  # it has just come to its end

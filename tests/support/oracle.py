@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ax_core.model import Attempt
 from support.record import Kept
 
 Row = dict[str, Any]
@@ -25,6 +26,7 @@ def violations(
     *,
     ordered: Iterable[str] = (),
     allowed: Iterable[str] = RESTING,
+    lease: float = 30.0,
 ) -> list[str]:
     """Everything that breaks a promise, in words; nothing: all were kept.
 
@@ -34,6 +36,7 @@ def violations(
         told: what callers heard; the subject of a request is its id.
         ordered: requests that a person ordered to be run again.
         allowed: the states in which a task may be left.
+        lease: after how many seconds in silence an attempt of a living process may be taken over.
     """
     found: list[str] = []
     acts = [entry for entry in seen if entry["kind"] in ACTS]
@@ -50,7 +53,7 @@ def violations(
         if entry["subject"] not in record:
             found.append(f"{entry['subject']}: the world saw an effect that is not on record")
     found += _told(record, told, ordered)
-    found += _overlaps(seen)
+    found += _overlaps(seen, record, lease)
     return found
 
 
@@ -164,16 +167,20 @@ def _settled(kept: Kept, ordered: frozenset[str]) -> bool:
     )
 
 
-def _overlaps(seen: Sequence[Row]) -> Iterator[str]:
-    """A body is entered beside another of the same task; but one that stood still may be overtaken."""
-    stood: set[int] = set()
-    of: dict[tuple[str, int], int] = {}
+def _overlaps(seen: Sequence[Row], record: Mapping[str, Kept], lease: float) -> Iterator[str]:
+    """A body is entered beside another of the same task: only where that one's lease had run out."""
     for entry in seen:
-        if entry["kind"] == "stopped":
-            stood.add(entry["pid"])
-        elif entry["kind"] == "begin":
-            of[entry["task"], entry["attempt"]] = entry["pid"]
-            for other in entry["beside"]:
-                if of[entry["task"], other] not in stood:
-                    late = f"{entry['subject']}: attempt {entry['attempt']}"
-                    yield f"{late} entered the body while attempt {other} was in it"
+        kept = record.get(entry.get("subject", ""))
+        if kept is None or entry["kind"] != "begin":
+            continue
+        for other in entry["beside"]:
+            lost = [a for a in kept.attempts if a.number == other and a.outcome == "lost"]
+            if not lost or _seconds(lost[0]) < lease:
+                late = f"{kept.task.request_id}: attempt {entry['attempt']}"
+                yield f"{late} entered the body while attempt {other} was in it"
+
+
+def _seconds(attempt: Attempt) -> float:
+    if attempt.started_at is None or attempt.ended_at is None:
+        return 0.0
+    return (attempt.ended_at - attempt.started_at).total_seconds()

@@ -17,7 +17,6 @@ def stopped_at(stage: Stage, gate: str, each: Row) -> Child:
     zombie = stage.start(each, settings=LEASE)
     stage.world.wait_for(kind=f"at {gate}", pid=zombie.pid)
     zombie.stop()
-    stage.world.note("stopped", pid=zombie.pid)
     return zombie
 
 
@@ -58,7 +57,7 @@ def test_what_may_be_repeated_is_taken_over_and_the_zombie_is_told_the_result_on
         late = {"stopped"} if marked else {"returned", "stopped"} if form == "loop" else {"returned"}
         assert first.late_outcome in late
         assert "late_evidence" in kept.verbs
-    assert stage.judge() == []
+    assert stage.judge(lease=LEASE["lease"]) == []
 
 
 @pytest.mark.parametrize("kind", ["undeclared", "unsafe", "unsafe_marked"])
@@ -82,7 +81,7 @@ def test_what_may_not_be_repeated_is_in_doubt_until_the_zombie_settles_it(stage:
         assert "late_settled" in kept.verbs
     again = by_request(stage.run(*calls.values(), settings=LEASE))
     assert {form: line["value"] for form, line in again.items()} == values
-    assert stage.judge() == []
+    assert stage.judge(lease=LEASE["lease"]) == []
 
 
 @pytest.mark.parametrize("kind", ["undeclared", "unsafe"])
@@ -111,14 +110,13 @@ def test_what_a_person_decided_meanwhile_stands_and_the_zombie_is_evidence(stage
     assert alerts == ["late"]
     kept = stage.record()["r-1"]
     assert (kept.task.reason, kept.attempts[0].late_outcome) == ("resolved", "returned")
-    assert stage.judge() == []
+    assert stage.judge(lease=LEASE["lease"]) == []
 
 
 def stopped_before_it_entered(stage: Stage, each: Row) -> Child:
     """A process that stands still between its claim and the body."""
     zombie = stage.start(each, settings=LEASE, faults=["admit.after_commit=stop"])
     zombie.stands()
-    stage.world.note("stopped", pid=zombie.pid)
     return zombie
 
 
@@ -132,7 +130,7 @@ def test_a_transaction_that_lost_its_fence_commits_nothing(stage: Stage) -> None
         kept = stage.record()[form]
         assert [attempt.outcome for attempt in kept.attempts] == ["lost", "returned"]
         assert kept.attempts[0].late_outcome != "returned"  # it was never entered
-    assert stage.judge() == []
+    assert stage.judge(lease=LEASE["lease"]) == []
 
 
 def test_the_write_lock_is_the_lease_of_a_transaction(stage: Stage) -> None:
@@ -147,7 +145,7 @@ def test_the_write_lock_is_the_lease_of_a_transaction(stage: Stage) -> None:
     (other,) = [line for line in stage.over(second) if "said" in line]
     assert other["value"] == told["value"]
     assert stage.record()["r-1"].task.attempts == 1
-    assert stage.judge() == []
+    assert stage.judge(lease=LEASE["lease"]) == []
 
 
 @pytest.mark.parametrize("kind", ["idempotent", "undeclared", "unsafe"])
@@ -163,4 +161,4 @@ def test_a_claim_older_than_its_lease_does_not_enter_the_body(stage: Stage, kind
     assert sorted(begun) == sorted(
         (form, 2) for form in FORMS
     )  # nothing was entered under a claim that was lost
-    assert stage.judge() == []
+    assert stage.judge(lease=LEASE["lease"]) == []

@@ -130,7 +130,7 @@ class Core:
         now = self.clock.now()
         try:
             if db.read(anything_lost(now)):
-                db.write(sweep(now, self.owner, self.tell), "recover", True)
+                db.write(sweep(self.clock, self.owner, self.tell), "recover", True)
         except BaseException:
             db.close()
             raise

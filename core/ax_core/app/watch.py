@@ -81,17 +81,17 @@ class Watch:
 
     def beat(self, attempts: list[OpenAttempt], apart: bool = False) -> None:
         """The slower duties, once a heartbeat; ``apart``: tools are asked about their doubts on another thread."""
-        core, now = self._core, self._clock.now()
-        until = now + micros(core.settings.lease)
+        core, clock = self._core, self._clock
+        lease = micros(core.settings.lease)
         if attempts:
-            self._db.write(renew([(a.row.id, a.row.fence) for a in attempts], until), "control")
+            self._db.write(renew([(a.row.id, a.row.fence) for a in attempts], lease, clock), "control")
         if self._sessions:
             held = [(s.ns, s.session, s.token) for s in self._sessions if s.session is not None]
-            self._db.write(renew_sessions(held, until), "control")
-        if self._db.read(anything_lost(now)):
-            self._db.write(sweep(now, self._owner, self._tell), "recover", True)
-        if self._db.read(anything_due(now)):
-            self._db.write(expire_due(now, self._tell), "control")
+            self._db.write(renew_sessions(held, lease, clock), "control")
+        if self._db.read(anything_lost(clock.now())):
+            self._db.write(sweep(clock, self._owner, self._tell), "recover", True)
+        if self._db.read(anything_due(clock.now())):
+            self._db.write(expire_due(clock, self._tell), "control")
         if not apart:
             self.reconcile()
         elif self._reconciling.acquire(False):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..clock import Micros
+from ..clock import Clock, Micros
 from ..control import Tell, expire
 from ..model import ApprovalRow
 from ..store import Op, Tx, tasks
@@ -14,11 +14,11 @@ def anything_due(now: Micros) -> Op[bool]:
     return lambda tx: tx.one(_DUE, now=now) is not None
 
 
-def expire_due(now: Micros, tell: Tell) -> Op[int]:
+def expire_due(clock: Clock, tell: Tell) -> Op[int]:
     """Cancel what waits for a person beyond its time; how many there were."""
 
     def op(tx: Tx) -> int:
-        found = 0
+        found, now = 0, clock.now()
         for raw in tx.all(_DUE, now=now):
             asked = ApprovalRow(*raw)
             row = tasks.get(tx, asked.task_id)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..clock import Micros
+from ..clock import Clock, Micros
 from ..control import Tell, lost
 from ..control.recover import closed, is_lost
 from ..owners import certainly_gone
 from ..store import Op, Tx, locks, queries
 
 
-def renew(attempts: Sequence[tuple[str, int]], until: Micros) -> Op[list[str]]:
+def renew(attempts: Sequence[tuple[str, int]], lease: Micros, clock: Clock) -> Op[list[str]]:
     """Hold on to open attempts, given as (task id, fence); returns the ids that are no longer held."""
 
     def op(tx: Tx) -> list[str]:
+        until = clock.now() + lease  # from when it is written: it may have waited long for that
         return [
             task_id
             for task_id, fence in attempts
@@ -24,21 +25,22 @@ def renew(attempts: Sequence[tuple[str, int]], until: Micros) -> Op[list[str]]:
     return op
 
 
-def renew_sessions(held: Iterable[tuple[str, str, str]], until: Micros) -> Op[None]:
+def renew_sessions(held: Iterable[tuple[str, str, str]], lease: Micros, clock: Clock) -> Op[None]:
     """Hold on to sessions, given as (namespace, session, token)."""
 
     def op(tx: Tx) -> None:
+        until = clock.now() + lease
         for ns, session, token in held:
             locks.renew(tx, ns, session, token, until)
 
     return op
 
 
-def sweep(now: Micros, actor: str, tell: Tell) -> Op[int]:
+def sweep(clock: Clock, actor: str, tell: Tell) -> Op[int]:
     """Classify every attempt whose owner is gone, and close those that were given up open; how many there were."""
 
     def op(tx: Tx) -> int:
-        found = 0
+        found, now = 0, clock.now()
         for row in queries.running(tx):
             if is_lost(row, now) and lost(tx, row, now, actor, tell) is not None:
                 found += 1

@@ -92,7 +92,7 @@ class Testing:
     def recover(self) -> None:
         """Do what the next process does first: classify what the dead one left."""
         core, wiring = self._core, self._core.wiring(self._ax.namespace)
-        wiring.db.write(sweep(core.clock.now(), core.owner, core.tell), "recover", True)
+        wiring.db.write(sweep(core.clock, core.owner, core.tell), "recover", True)
 
     def tick(self) -> None:
         """Do now, at the fake time, what a watch does beside the calls: approvals, leases, cancels, ``reconcile``."""
