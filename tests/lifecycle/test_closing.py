@@ -149,13 +149,21 @@ def test_what_runs_is_waited_for(tmp_path: Path, door: str) -> None:
 
 def test_what_was_submitted_a_moment_ago_is_waited_for_too(tmp_path: Path) -> None:
     """Its thread may not have come to run at all when the closing begins."""
+    ended: list[int] = []
+
+    def slow() -> None:
+        time.sleep(0.1)
+        ended.append(1)
+
+    ax = opened(tmp_path)
+    ax.register(slow, name="slow", policy={"effect": "unsafe"})
+    ax.call("tick")
     kept = sys.getswitchinterval()
     sys.setswitchinterval(1.0)  # this thread goes on until it waits for something
     try:
-        ax = opened(tmp_path)
-        ax.call("tick")
-        ax.submit("tick", request_id="r")
+        ax.submit("slow", request_id="r")
         ax.close(drain=20)
+        assert ended == [1]
     finally:
         sys.setswitchinterval(kept)
     with opened(tmp_path) as after:

@@ -97,7 +97,7 @@ def test_a_retry_waits_for_the_end_of_the_attempt_that_hangs(
     ax: AX, alerts: Alerts, hanging: Hanging, effect: str
 ) -> None:
     began = time.monotonic()
-    told = hang(ax, hanging, effect, retries=1, backoff=0.01)
+    told = hang(ax, hanging, effect, retries=1, backoff=0)
     assert time.monotonic() - began < 10 * TIMEOUT
     assert isinstance(told, StillRunning)
     assert on_record(ax).state == State.RETRY_WAIT

@@ -9,6 +9,7 @@ from ..dispatch import (
     Call,
     Runner,
     Seat,
+    Wiring,
     acarry_out,
     bound,
     calling,
@@ -141,18 +142,17 @@ class Calls:
         """
         wiring = self._core.wiring(self._ns)
         row = wiring.db.read(lambda tx: tasks.get(tx, task_id))
-        return carry_out(self._waiting(row, task_id, timeout), wiring).get()
+        return carry_out(self._waiting(wiring, row, task_id, timeout), wiring).get()
 
     async def await_result(self, task_id: str, timeout: float | None = None) -> Any:
         """:meth:`wait_for_result` on an event loop."""
         wiring = await self._core.awiring(self._ns)
         row = await wiring.db.aread(lambda tx: tasks.get(tx, task_id))
-        return (await acarry_out(self._waiting(row, task_id, timeout), wiring)).get()
+        return (await acarry_out(self._waiting(wiring, row, task_id, timeout), wiring)).get()
 
-    def _waiting(self, row: Any, task_id: str, timeout: float | None) -> Any:
+    def _waiting(self, wiring: Wiring, row: Any, task_id: str, timeout: float | None) -> Any:
         if row is None or row.ns != self._ns:
             raise UnknownTask(f"no task {task_id}", task_id=task_id)
-        wiring = self._core.wiring(self._ns)
         tool = self._core.registry.find(row.tool)
         runner = None
         if tool is not None and not tool.validated_elsewhere:
