@@ -7,33 +7,14 @@ decided elsewhere is not asked about again, but takes the resume value that was 
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import PlainValidator, WithJsonSchema
 
-from ax_core import AX, PolicyError, State, Task, Verdict
+from ax_core import PolicyError, State, Task
 
+from ..bridge import DECISIONS, Decision
 from .pending import Pending
-
-DECISIONS = ("approve", "edit", "reject", "respond")
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What a person answered. ``args`` goes with edit, ``message`` with reject and respond."""
-
-    kind: str
-    by: str
-    args: dict[str, Any] | None = None
-    message: str | None = None
-
-
-@dataclass(frozen=True)
-class Responded:
-    """A person answered in the tool's place; it was not run."""
-
-    message: str
 
 
 def can_pause(pending: Pending) -> bool:
@@ -156,17 +137,3 @@ def understood(answer: Any, task: Task, by: str) -> Decision:
             )
         args = action["args"]
     return Decision(kind, str(answer.get("by") or by), args, answer.get("message"))
-
-
-def decide(ax: AX, task: Task, said: Decision) -> Verdict:
-    """Put a decision on record; the second to decide is told what was decided."""
-    if said.kind in ("approve", "edit"):
-        return ax.confirm(task.id, by=said.by, payload=said.args)
-    return ax.reject(task.id, by=said.by, reason=said.message)
-
-
-async def adecide(ax: AX, task: Task, said: Decision) -> Verdict:
-    """:func:`decide` on an event loop."""
-    if said.kind in ("approve", "edit"):
-        return await ax.aconfirm(task.id, by=said.by, payload=said.args)
-    return await ax.areject(task.id, by=said.by, reason=said.message)

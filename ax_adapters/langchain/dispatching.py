@@ -14,9 +14,9 @@ from ax_core import AXError, ConfirmationPending, PolicyError, ToolFailed, keys
 from ax_core.dispatch import Answer, Call, current_run
 from ax_core.schema import Invalid
 
-from ..bridge import Binding
+from ..bridge import Binding, Responded, adecide, decide
 from .arguments import problem_call
-from .confirming import Responded, adecide, answer_given, ask, can_pause, decide, take_answer
+from .confirming import answer_given, ask, can_pause, take_answer
 from .identity import Identity, identify
 from .pending import Pending, current_pending, dispatching
 from .registering import registered

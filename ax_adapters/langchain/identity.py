@@ -7,14 +7,13 @@ of the node is told apart by an ordinal, which advances only once a success was 
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ax_core import keys
 
-_KEEP = 1024
+from ..bridge import ordinals
 
 
 @dataclass(frozen=True)
@@ -31,33 +30,7 @@ class Identity:
     def delivered(self) -> None:
         """A success was handed over: the same call again, in this execution of the node, is a new decision."""
         if self.seat is not None:
-            _ordinals.advance(*self.seat, self.ordinal)
-
-
-class _Ordinals:
-    """Per execution of a node (LangGraph makes a scratchpad for each): how often each call succeeded."""
-
-    def __init__(self) -> None:
-        self._pads: OrderedDict[int, tuple[object, dict[tuple[str, ...], int]]] = OrderedDict()
-
-    def of(self, pad: object, seat: tuple[str, ...]) -> int:
-        return self._counts(pad).get(seat, 0)
-
-    def advance(self, pad: object, seat: tuple[str, ...], ordinal: int) -> None:
-        counts = self._counts(pad)
-        counts[seat] = max(counts.get(seat, 0), ordinal + 1)
-
-    def _counts(self, pad: object) -> dict[tuple[str, ...], int]:
-        # Held strongly, so that an id is never used again while it is a key here.
-        known = self._pads.get(id(pad))
-        if known is None:
-            known = self._pads[id(pad)] = (pad, {})
-            while len(self._pads) > _KEEP:
-                self._pads.popitem(last=False)
-        return known[1]
-
-
-_ordinals = _Ordinals()
+            ordinals.advance(*self.seat, self.ordinal)
 
 
 def identify(
@@ -74,7 +47,7 @@ def identify(
     # A bare tool.invoke(args) inside a node has no tool call id: its arguments stand in.
     who = f"id:{tool_call_id}" if tool_call_id else f"args:{args_hash}"
     seat = (str(place), who, tool)
-    ordinal = _ordinals.of(pad, seat)
+    ordinal = ordinals.of(pad, seat)
     return Identity(
         request_id=f"lg:{keys.digest(session or '', str(place), who, tool, str(ordinal))[:40]}",
         run_id=run_id,

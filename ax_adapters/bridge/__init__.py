@@ -1,0 +1,24 @@
+"""What every adapter shares: policies by name, refusals that end an agent, and what people decide."""
+
+from .decisions import DECISIONS, Decision, Responded, adecide, decide
+from .ordinals import Ordinals, ordinals
+from .policies import Binding, policies_for, tell_undeclared
+from .refusals import ON_REFUSAL, REFUSALS_BEFORE_RAISING, Refusals, check_on_refusal, refusals
+
+__all__ = [
+    "DECISIONS",
+    "ON_REFUSAL",
+    "REFUSALS_BEFORE_RAISING",
+    "Binding",
+    "Decision",
+    "Ordinals",
+    "Refusals",
+    "Responded",
+    "adecide",
+    "check_on_refusal",
+    "decide",
+    "ordinals",
+    "policies_for",
+    "refusals",
+    "tell_undeclared",
+]
