@@ -16,7 +16,7 @@ export PYTHON
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-source test-wheel check format bench chaos docs wheel clean
+.PHONY: help demo test test-source test-wheel check format bench chaos frameworks docs wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -36,6 +36,11 @@ $(VENV)/.dev: $(VENV)/.made pyproject.toml
 	@echo "installing AX and what its tests need into $(VENV)"
 	@$(BIN)/python $(PIP) --editable '.[test,dev]'
 	@touch $@ $(VENV)/.demo
+
+$(VENV)/.frameworks: $(VENV)/.dev
+	@echo "installing what the frameworks' own tests need into $(VENV)"
+	@$(BIN)/python $(PIP) --editable '.[frameworks]'
+	@touch $@
 
 $(VENV)/.bench: $(VENV)/.dev
 	@echo "installing what the comparisons of the benchmark need into $(VENV)"
@@ -83,6 +88,9 @@ chaos: $(VENV)/.dev ## at least 300 seeded random kills, effects counted from ou
 	@seed=$${AX_CHAOS_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')} && echo "AX_CHAOS_SEED=$$seed plays this again" \
 		&& AX_CHAOS_SEED=$$seed $(BIN)/pytest -n auto -m chaos --timeout 3600 $(ARGS)
 
+frameworks: $(VENV)/.frameworks ## the frameworks' own tool tests, bare and with every tool under AX
+	@PYTHONPATH=. $(BIN)/python -m tools.frameworks $(ARGS)
+
 bench: $(VENV)/.bench ## what a call costs, beside a raw loop, LangGraph and DBOS
 	@$(BIN)/python -m benchmarks $(ARGS)
 
@@ -92,5 +100,5 @@ docs: $(VENV)/.dev ## write the generated parts of docs/ anew
 	@$(BIN)/python docs/generate.py
 
 clean: ## remove environments, builds and caches
-	rm -rf $(VENV) $(WHEELENV) $(WHEELRUN) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(WHEELENV) $(WHEELRUN) .frameworks dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

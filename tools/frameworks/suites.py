@@ -1,0 +1,42 @@
+"""Which test files of which package concern tools, and what may differ when they are wrapped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Suite:
+    """The tool-related tests in the source distribution of a package.
+
+    Attributes:
+        paths: test files and folders, from the root of the distribution; one that is missing is left out.
+        may_fail: tests that fail wrapped, each with why that is what AX promises.
+    """
+
+    package: str
+    paths: tuple[str, ...]
+    may_fail: dict[str, str] = field(default_factory=dict)
+
+
+SUITES = (
+    Suite(
+        "langchain-core",
+        ("tests/unit_tests/test_tools.py", "tests/unit_tests/test_tools_postponed_annotations.py"),
+    ),
+    Suite(
+        "langgraph-prebuilt",
+        ("tests",),
+        {
+            "tests/test_react_agent.py::test_react_agent_parallel_tool_calls[memory-v1]": (
+                "it asserts that resuming a ToolNode runs a finished sibling again, which is what AX prevents"
+            ),
+        },
+    ),
+    Suite("langchain", ("tests/unit_tests/agents", "tests/unit_tests/tools")),
+    Suite("langchain-classic", ("tests/unit_tests/agents", "tests/unit_tests/tools")),
+    Suite(
+        "langchain-mcp-adapters",
+        ("tests/test_tools.py", "tests/test_interceptors.py", "tests/test_callbacks.py"),
+    ),
+)
