@@ -64,6 +64,16 @@ class TaskRow(NamedTuple):
     audit_seq: int
     audit_head: str
 
+    def but(self, **changes: Any) -> TaskRow:
+        """The same row with other values; a quick ``_replace``, which takes its forty columns one by one."""
+        values = list(self)
+        for name, value in changes.items():
+            values[_PLACE[name]] = value
+        return TaskRow._make(values)
+
+
+_PLACE = {name: place for place, name in enumerate(TaskRow._fields)}
+
 
 class RunRow(NamedTuple):
     """One row of ``ax_run``: an intent that was opened on purpose. Implicit runs have no row."""

@@ -74,7 +74,7 @@ FINAL: frozenset[State] = frozenset(State) - OPEN
 
 _S = State
 
-TRANSITIONS: dict[State | None, frozenset[State]] = {
+TRANSITIONS: dict[str | None, frozenset[State]] = {
     # None: the birth of a task. Inline, a call is admitted and claimed in one commit.
     None: frozenset({_S.QUEUED, _S.WAITING, _S.CONFIRMING, _S.RUNNING, _S.QUARANTINE}),
     _S.QUEUED: frozenset(
@@ -127,6 +127,6 @@ WAY_OUT: dict[State, str] = {
 }
 
 
-def may(source: State | None, target: State) -> bool:
+def may(source: str | None, target: str) -> bool:
     """Whether a task may move from ``source`` (None: not yet stored) to ``target``."""
     return target in TRANSITIONS[source]

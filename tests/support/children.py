@@ -1,4 +1,4 @@
-"""Child processes from a nursery: heard line by line, killed and stopped by their own pid only."""
+"""Child processes from a nursery: asked over stdin, heard line by line, killed and stopped by their own pid only."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ PATIENCE = 60.0
 class Child:
     """One forked process; it tells JSON lines, the last of them ``{"ended": true}`` if it was not cut off."""
 
-    def __init__(self, pid: int, ears: int, log: Path) -> None:
+    def __init__(self, pid: int, ears: int, mouth: int, log: Path) -> None:
         self.pid, self.log, self._life = pid, log, life(pid)
-        self._ears = os.fdopen(ears, "rb", buffering=0)
+        self._ears, self._mouth = os.fdopen(ears, "rb", buffering=0), mouth
         self._rest = b""
         self.heard: list[Row] = []
         self.over = False
@@ -63,6 +63,10 @@ class Child:
         self._gone()
         return self.heard
 
+    def say(self, **more: Any) -> None:
+        """Tell it something."""
+        os.write(self._mouth, json.dumps(more).encode() + b"\n")
+
     def stop(self) -> None:
         """SIGSTOP, and wait until it stands.
 
@@ -97,8 +101,9 @@ class Child:
         return self.log.read_text(errors="replace")[-4000:] if self.log.exists() else ""
 
     def forget(self) -> None:
-        """Close the line from it."""
+        """Close the lines to it."""
         self._ears.close()
+        os.close(self._mouth)
 
     def _send(self, number: signal.Signals) -> None:
         if not self.alive():
@@ -134,12 +139,14 @@ class Nursery:
 
     def start(self, module: str, spec: Any, log: Path) -> Child:
         """A child that runs ``main(spec)`` of a module that the nursery has imported."""
+        their_ears, mouth = os.pipe()
         ears, their_mouth = os.pipe()
         asked = json.dumps({"module": module, "spec": spec, "log": str(log)}).encode()
         assert len(asked) < 1 << 16
-        socket.send_fds(self._home, [asked], [their_mouth])
+        socket.send_fds(self._home, [asked], [their_ears, their_mouth])
+        os.close(their_ears)
         os.close(their_mouth)
-        child = Child(int(self._home.recv(100)), ears, log)
+        child = Child(int(self._home.recv(100)), ears, mouth, log)
         self._children.append(child)
         return child
 

@@ -1,7 +1,7 @@
 """A process that has imported everything and forks ready-made child processes, each in milliseconds.
 
 It never opens a store or starts a thread, so a child is as fresh as one that was started by hand. It takes one
-JSON line per child over a Unix socket, with the child's standard output as a file descriptor, and
+JSON line per child over a Unix socket, with the child's standard input and output as file descriptors, and
 replies with its pid. Children that are still there when the socket closes are killed.
 """
 
@@ -55,7 +55,7 @@ def main() -> None:
     agent_tools.register(AX("sqlite://"), Outside(0), ["unsafe_here", "unsafe_loop"])
     home.sendall(b"ready\n")
     while True:
-        asked, files, _, _ = socket.recv_fds(home, 1 << 16, 1)
+        asked, files, _, _ = socket.recv_fds(home, 1 << 16, 2)
         if not asked:
             break
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
@@ -78,11 +78,12 @@ def _become(asked: dict[str, str], files: list[int], home: socket.socket) -> Non
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
         home.close()
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        log = os.open(asked["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        for target, file in enumerate((nothing, *files, log)):
+        for target, file in enumerate(files):
             os.dup2(file, target)
             os.close(file)
+        log = os.open(asked["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        os.dup2(log, 2)
+        os.close(log)
         sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, mode, 1) for n, mode in enumerate("rww"))
         import_module(asked["module"]).main(asked["spec"])
         code = 0

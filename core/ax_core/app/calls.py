@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import _get_running_loop
 from typing import TYPE_CHECKING, Any
 
 from ..dispatch import (
@@ -19,6 +20,7 @@ from ..dispatch import (
     placed,
     prepare,
 )
+from ..dispatch.beside import aside, beside
 from ..dispatch.submit import dispatch_detached, submitting
 from ..errors import PolicyError, UnknownTask
 from ..model import TaskHandle
@@ -83,9 +85,15 @@ class Calls:
         Raises:
             AXError: a verdict; the tool's own failure is in the answer.
         """
-        wiring = self._core.wiring(self._ns)
+        if _get_running_loop() is None:
+            wiring = self._core.wiring(self._ns)
+        else:
+            wiring = beside(self._core.ready(self._ns) or aside(self._core.threads, self._opened))
         sub = prepare(placed(_outside_transaction(call)), wiring)
         return carry_out(calling(sub, wiring, self._core.settings.wait, passes), wiring)
+
+    def _opened(self) -> Wiring:
+        return self._core.wiring(self._ns)
 
     async def adispatch(self, call: Call, passes: tuple[type[BaseException], ...] = ()) -> Answer:
         """:meth:`dispatch` on an event loop."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ax_core.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Encoded:
     """A value as text, and what was lost on the way.
 
@@ -18,7 +18,7 @@ class Encoded:
     note: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Opaque:
     """Stands where a value was that could not be stored.
 

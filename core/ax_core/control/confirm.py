@@ -80,7 +80,7 @@ def confirm(
             "notes": json.dumps([*json.loads(row.notes or "[]"), EDITED]),
         }
         detail |= {"edited": True, "before": row.args_hash, "after": edited.args_hash}
-        _merged_again(tx, row._replace(**changes), edited, now, by, tell)
+        _merged_again(tx, row.but(**changes), edited, now, by, tell)
         tx.run(
             "UPDATE ax_approval SET args_hash = :args_hash WHERE task_id = :task_id AND number = :number",
             args_hash=edited.args_hash,

@@ -28,10 +28,13 @@ class Tell:
 
     def __init__(self, hooks: Hooks, wake: Callable[[str], None]) -> None:
         self._hooks, self._wake = hooks, wake
+        self._moved = self._telling(None, {})
 
     def __call__(self, name: str | None = None, **detail: Any) -> Callable[[TaskRow], None]:
         """A callback for one move; ``name`` None: the event of the state it came to."""
+        return self._telling(name, detail) if name or detail else self._moved
 
+    def _telling(self, name: str | None, detail: dict[str, Any]) -> Callable[[TaskRow], None]:
         def told(row: TaskRow) -> None:
             self._wake(row.id)
             event = name or EVENT_OF_STATE.get(row.state, "")

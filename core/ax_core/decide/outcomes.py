@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from ..frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen()
 class Returned:
     """The body came back with a value."""
 
     value: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Raised:
     """The body raised. ``not_applied``: it said that nothing happened."""
 
@@ -22,7 +23,7 @@ class Raised:
     retry_after: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class TimedOut:
     """The deadline passed. ``closed``: the body has ended, or was never entered."""
 
@@ -30,19 +31,19 @@ class TimedOut:
     entered: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Lost:
     """An interruption: its process is gone, its lease expired, or its host cancelled it."""
 
     entered: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Paused:
     """The framework's own pause passed through the body."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Stopped:
     """The body obeyed a cancel. ``by_itself``: it looked and stopped, rather than being cut off."""
 
@@ -52,18 +53,18 @@ class Stopped:
 Outcome = Returned | Raised | TimedOut | Lost | Paused | Stopped
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Happened:
     """``reconcile``: the effect is there; ``result`` is what the call would have returned."""
 
     result: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class DidNotHappen:
     """``reconcile``: the effect is certainly not there."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Unknown:
     """``reconcile``: it cannot tell."""

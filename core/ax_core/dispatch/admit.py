@@ -15,7 +15,7 @@ from ..model import RequestRow, RunRow, TaskRow
 from ..policy import Effect
 from ..sessions import holds
 from ..states import Reason, RunState, State
-from ..store import Op, Tx, bindings, runs, tasks, tools, transitions
+from ..store import Op, Tx, bindings, runs, tasks, transitions
 from .call import Submission
 from .claim import again, earliest
 from .repeat import guarded
@@ -86,7 +86,7 @@ def _quarantine(tx: Tx, sub: Submission, line: list[RunRow], wiring: Wiring) -> 
     counted = refuse(tx, line, now)
     if (over := _ended(line) or counted) is not None:
         return Seat(None, refusal=over)  # nothing more of an ended run is worth a row
-    row = row._replace(
+    row = row.but(
         state=State.QUARANTINE.value,
         reason=Reason.INVALID_ARGS.value,
         error=_problem_json(sub),
@@ -140,7 +140,7 @@ def _merge(tx: Tx, sub: Submission, other: TaskRow, kind: str, wiring: Wiring) -
     other = tasks.move(tx, other, transitions.note(kind, detail), row.created_at, wiring.owner) or other
     if refused:
         return Seat(other, how=kind, refusal=_refused(other))
-    other = other._replace(replays=other.replays + 1)
+    other = other.but(replays=other.replays + 1)
     return again(tx, other, sub, wiring, kind)
 
 
@@ -187,11 +187,9 @@ def _place(
     # The claim begins where it is written, however long it had to wait for its turn to be.
     began = wiring.clock.now()
     limit = None if sub.row.deadline_at is None else sub.row.deadline_at + began - now
-    row = sub.row._replace(
-        deadline_at=earliest(limit, line), started_at=began, lease_until=began + wiring.lease
-    )
+    row = sub.row.but(deadline_at=earliest(limit, line), started_at=began, lease_until=began + wiring.lease)
     if doubled:
-        row = row._replace(dedupe_key=None)  # the one that was done keeps the key
+        row = row.but(dedupe_key=None)  # the one that was done keeps the key
     elif row.dedupe_key is not None:
         take_key(tx, row, now, tool.policy.window)
     detail = {"repeat": sub.call.repeat} if sub.call.repeat else None
@@ -200,17 +198,15 @@ def _place(
         approvals.ask(tx, row, now, micros(tool.policy.confirm_ttl), tool.approved_as)
         tx.then(lambda: wiring.tell()(row))
         return Seat(row)
-    if not run_here or tools.paused(tx, row.ns, row.tool):
-        row = tasks.create(tx, _unclaimed(row, State.QUEUED), "submit", wiring.owner, detail)
-        return Seat(row)
-    row = tasks.create(tx, row, "claim", wiring.owner, detail)
-    if wiring.hooks.wants("started"):
-        tx.then(partial(wiring.tell(), row))
-    return Seat(row, claimed=True)
+    if run_here and (claimed := tasks.create_unless_paused(tx, row, "claim", wiring.owner, detail)):
+        if wiring.hooks.wants("started"):
+            tx.then(partial(wiring.tell(), claimed))
+        return Seat(claimed, claimed=True)
+    return Seat(tasks.create(tx, _unclaimed(row, State.QUEUED), "submit", wiring.owner, detail))
 
 
 def _unclaimed(row: TaskRow, state: State) -> TaskRow:
-    return row._replace(
+    return row.but(
         state=state.value, attempt=0, fence=0, owner=None, lease_until=None, attempt_open=0, started_at=None,
         deadline_at=None,
     )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ..approvals import EDITED
@@ -23,6 +22,7 @@ from ..errors import (
     TaskUndone,
     ToolFailed,
 )
+from ..frozen import frozen
 from ..model import TaskRow
 from ..policy import Effect
 from ..states import Reason, State
@@ -33,7 +33,7 @@ MOST_SAID = 3000
 """Characters of a tool's own message that go into ours; the exception itself is its cause."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Answer:
     """The end of a call.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from .. import faults
 from ..decide import Lost, Outcome, Paused, Raised, Returned, Stopped, TimedOut
 from ..errors import NotApplied, TaskCancelled, TaskTimeout
+from ..frozen import frozen
 from ..policy import Policy
 from .context import Context
 from .scope import current_task
@@ -23,7 +23,7 @@ class Lapsed(Exception):
     """The process stood still between the claim and the body, for longer than the claim holds."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Body:
     """One attempt's body, ready to be entered.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from .. import keys
 from ..clock import Micros, micros
 from ..errors import PolicyError
+from ..frozen import frozen
 from ..model import TaskRow
 from ..policy import DEDUPE, Effect
 from ..registry import Tool
@@ -21,7 +22,7 @@ from .wiring import Wiring
 MAX_ID = 255
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Call:
     """What a caller asks.
 
@@ -61,7 +62,7 @@ class Call:
             raise PolicyError(f"dedupe='global' needs a window in the policy of {self.tool.name!r}")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Submission:
     """A call with everything worked out that needs no store.
 
@@ -106,9 +107,7 @@ def placed(call: Call) -> Call:
             changes["run_id"] = inside.row.run_id
         if call.session is None:
             changes["session"] = inside.row.session
-    if not changes:
-        return call
-    return Call(**{name: changes.get(name, getattr(call, name)) for name in Call.__slots__})
+    return replace(call, **changes) if changes else call
 
 
 def prepare(call: Call, wiring: Wiring) -> Submission:

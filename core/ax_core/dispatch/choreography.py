@@ -122,7 +122,7 @@ def following(
                 outcome = ended.outcome if written.accepted else None
                 seat = Seat(written.row, how=how, note=written.note or note, refusal=written.refusal)
                 continue
-            if State(row.state) in FINAL or (row.state == State.CONFIRMING and not for_people):
+            if row.state in FINAL or (row.state == State.CONFIRMING and not for_people):
                 return conclude(row, wiring, how, note, outcome)
             if _given_up(row) and not (detached or for_people):
                 raise verdict(
@@ -202,7 +202,7 @@ def _still_open(row: TaskRow, wiring: Wiring) -> None:
 
 
 def _ready(row: TaskRow, now: int, gone: bool) -> bool:
-    if State(row.state) in CLAIMABLE:
+    if row.state in CLAIMABLE:
         return (row.due_at is None or row.due_at <= now) and not _given_up(row)
     return row.state == State.RUNNING and (gone or (row.lease_until is not None and row.lease_until <= now))
 

@@ -41,7 +41,7 @@ def again(tx: Tx, row: TaskRow, sub: Submission, wiring: Wiring, how: str) -> Se
         return Seat(row, how="attached" if how == "replayed" else how)
     if how == "replayed":
         tx.run("UPDATE ax_task SET replays = replays + 1 WHERE id = :task_id", task_id=row.id)
-        row = row._replace(replays=row.replays + 1)
+        row = row.but(replays=row.replays + 1)
         if row.replays == 1:
             row = tasks.move(tx, row, transitions.note("replayed"), now, wiring.owner) or row
     if not sub.in_run:

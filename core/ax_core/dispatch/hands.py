@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import _thread
 import contextvars
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import partial
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from ..decide import Lost, Outcome, Raised, Returned, TimedOut
@@ -100,15 +102,15 @@ def enter(step: Enter, wiring: Wiring) -> Ended:
 class Slot:
     """Where a body on another thread leaves its end."""
 
-    __slots__ = ("_first", "_lock", "ended", "held", "wake")
+    __slots__ = ("_bell", "_first", "ended", "held", "wake")
 
     def __init__(self) -> None:
         self.ended: Ended | None = None
         self.held: Held | None = None
         self._first = _thread.allocate_lock()
-        self._lock = _thread.allocate_lock()
-        self._lock.acquire()
-        self.wake = self._lock.release
+        # A queue, not a lock: whoever waits on a loop's thread means to, and a lock there may be watched.
+        self._bell: SimpleQueue[None] = SimpleQueue()
+        self.wake: Callable[[], None] = partial(self._bell.put, None)
 
     def take(self) -> bool:
         """True for the first to ask: the thread that enters the body, or the caller that gives it up unentered."""
@@ -116,7 +118,11 @@ class Slot:
 
     def wait(self, seconds: float | None) -> bool:
         """Whether it ended in time."""
-        return self._lock.acquire(timeout=-1 if seconds is None else max(0.0, seconds))
+        try:
+            self._bell.get(timeout=None if seconds is None else max(0.0, seconds))
+        except Empty:
+            return False
+        return True
 
 
 def start(step: Enter, wiring: Wiring, slot: Slot) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from dataclasses import dataclass
 
 from ..clock import Micros
 from ..codec import encode_error
@@ -24,6 +23,7 @@ from ..decide import (
     delay,
 )
 from ..errors import AXError, TaskCancelled, TaskTimeout
+from ..frozen import frozen
 from ..model import TaskRow
 from ..policy import Effect, Policy
 from ..sessions import settle as settle_run
@@ -33,7 +33,7 @@ from .repeat import guarded
 from .wiring import Wiring
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Written:
     """What was recorded: the task as it stands, whether this ending is its state, and what to tell the model."""
 
@@ -43,7 +43,7 @@ class Written:
     refusal: AXError | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Stored:
     """An outcome as text, made before the transaction."""
 

@@ -31,7 +31,7 @@ def guarded(
             f"You have now called {row.tool} {seen.count} times with the same arguments and got the same answer. "
             "Calling it again will not change it: use what you have, or do something else."
         ), None
-    _end_run(tx, row._replace(run_id=run_id))
+    _end_run(tx, row.but(run_id=run_id))
     return None, BudgetExceeded(
         f"run {run_id} ended: {row.tool} was called {seen.count} times with equal arguments and results",
         task_id=row.id,

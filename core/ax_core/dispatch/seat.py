@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..errors import AXError
+from ..frozen import frozen
 from ..model import TaskRow
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Seat:
     """Where a call found itself.
 

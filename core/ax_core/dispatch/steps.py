@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ..decide import Outcome
+from ..frozen import frozen
 from ..store import Op
 from .body import Body
 from .live import OpenAttempt
@@ -14,7 +14,7 @@ from .record import Written
 from .waiters import Waiter
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Write:
     """Run a store operation in a commit; the answer is its result.
 
@@ -28,14 +28,14 @@ class Write:
     abandoned: Callable[[Any], Op[Any] | None] | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Look:
     """Run a store operation on a snapshot; the answer is its result."""
 
     op: Op[Any]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Rest:
     """Wait until a task moved, or ``seconds`` passed, or it is time to look again."""
 
@@ -43,7 +43,7 @@ class Rest:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Enter:
     """Enter a tool's body under its claim; the answer is an :class:`Ended`.
 
@@ -58,7 +58,7 @@ class Enter:
     record: Callable[[Outcome], Op[Written]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Ended:
     """How a body ended. ``written``: it is on record already. ``error`` must go on up to the caller.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import asyncio
+from queue import Empty, SimpleQueue
 
 from ..clock import Clock
 
@@ -14,7 +15,7 @@ LAST_LOOK = 0.5
 class Waiter:
     """One who waits. Use as a context manager, then :meth:`wait` or :meth:`await_`, each for one change."""
 
-    __slots__ = ("_event", "_home", "_lock", "_loop", "_pause", "_task_id", "wants_answer")
+    __slots__ = ("_bell", "_event", "_home", "_loop", "_pause", "_task_id", "wants_answer")
 
     def __init__(self, home: Waiters, task_id: str, wants_answer: bool) -> None:
         self._home, self._task_id = home, task_id
@@ -22,8 +23,8 @@ class Waiter:
         self._pause = FIRST_LOOK
         self._loop: asyncio.AbstractEventLoop | None = None
         self._event: asyncio.Event | None = None
-        self._lock = _thread.allocate_lock()
-        self._lock.acquire()
+        # A queue, not a lock: whoever waits on a loop's thread means to, and a lock there may be watched.
+        self._bell: SimpleQueue[None] = SimpleQueue()
 
     def __enter__(self) -> Waiter:
         self._home.add(self._task_id, self)
@@ -40,23 +41,22 @@ class Waiter:
             except RuntimeError:  # its loop is closed
                 pass
             return
-        if self._lock.locked():
-            try:
-                self._lock.release()
-            except RuntimeError:  # somebody else woke it at this moment
-                pass
+        if self._bell.empty():  # once too often does no harm
+            self._bell.put(None)
 
     def wait(self, at_most: float | None) -> None:
         """Block until something moved, or it is time to look again."""
         pause = max(0.0, self._next(at_most))
-        if not self._lock.acquire(timeout=pause):
+        try:
+            self._bell.get(timeout=pause)
+        except Empty:
             self._home.clock.skip(pause)
 
     async def await_(self, at_most: float | None) -> None:
         """:meth:`wait` for an event loop."""
         if self._event is None:
             self._loop, self._event = asyncio.get_running_loop(), asyncio.Event()
-            if self._lock.acquire(False):  # woken before there was an event to set
+            if not self._bell.empty():  # woken before there was an event to set
                 return
         pause = max(0.0, self._next(at_most))
         try:

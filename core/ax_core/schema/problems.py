@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ax_core.frozen import frozen
+
 Kind = Literal["missing", "unexpected", "type", "value", "syntax", "size", "depth", "encoding", "schema"]
 
 MAX_LISTED = 12
@@ -27,7 +29,7 @@ JSON_TYPES = {
 """The JSON type of each Python type that the gate lets in; a float is a number, also where it is whole."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Admitted:
     """The arguments as they are hashed, shown and executed.
 

@@ -66,12 +66,12 @@ def broken_at(rows: list[AuditRow], head: str) -> int | None:
     return None if before == head else len(rows) + 1
 
 
-def _hash(head: str, *fields: Any) -> str:
-    # As JSON, so that no two different entries have the same text.
-    return sha256(_encode((head, *fields)).encode()).hexdigest()
-
-
-_encode = json.JSONEncoder(separators=(",", ":")).encode
+def _hash(head: str, *fields: str | int | None) -> str:
+    # Each with its length before it, so that no two different entries have the same text.
+    parts = [head, *["" if field is None else f"={field}" for field in fields]]
+    return sha256(
+        "".join([f"{len(part)}:{part}" for part in parts]).encode(errors="surrogatepass")
+    ).hexdigest()
 
 
 _OF_TASK = f"SELECT {columns(AuditRow)} FROM ax_audit WHERE task_id = :task_id ORDER BY seq"

@@ -31,6 +31,10 @@ class Dialect:
         """An insert of a whole row that does nothing where a unique key exists."""
         return _insert(table, width) + " ON CONFLICT DO NOTHING"
 
+    def insert_unless(self, table: str, width: int, exists: str) -> str:
+        """An insert of a whole row that does nothing where a query finds a row."""
+        return _insert_unless(table, width, exists)
+
     def prepare(self, raw: Any) -> None:
         """Bring a fresh driver connection into the state that AX relies on."""
         # Autocommit: AX itself says BEGIN IMMEDIATE, so that no read ever has to become a write.
@@ -119,6 +123,11 @@ def _write_ahead(raw: Any) -> None:
 @cache
 def _insert(table: str, width: int) -> str:
     return f"INSERT INTO {table} VALUES ({', '.join('?' * width)})"
+
+
+@cache
+def _insert_unless(table: str, width: int, exists: str) -> str:
+    return f"INSERT INTO {table} SELECT {', '.join('?' * width)} WHERE NOT EXISTS ({exists})"
 
 
 def sqlite_path(url: str) -> str | None:

@@ -7,9 +7,9 @@ from functools import cache, partial
 from typing import Any
 
 from ..clock import Micros
-from ..model import TaskRow
-from ..states import State, may
-from . import audit
+from ..model import AuditRow, TaskRow
+from ..states import may
+from . import audit, tools
 from .transitions import Transition
 from .tx import Tx, columns
 
@@ -18,12 +18,27 @@ _COLUMNS = columns(TaskRow)
 
 def create(tx: Tx, row: TaskRow, verb: str, actor: str, detail: Mapping[str, Any] | None = None) -> TaskRow:
     """Store a new task in its first state."""
-    assert may(None, State(row.state)), row.state
-    born = audit.entry(row.id, 1, audit.GENESIS, row.created_at, verb, None, row.state, actor, detail)
-    row = row._replace(audit_seq=1, audit_head=born.hash)
+    born, row = _born(row, verb, actor, detail)
     tx.insert("ax_task", row)
     audit.append(tx, born)
     return row
+
+
+def create_unless_paused(
+    tx: Tx, row: TaskRow, verb: str, actor: str, detail: Mapping[str, Any] | None = None
+) -> TaskRow | None:
+    """:func:`create`, or None if the task's tool is paused: asked by the INSERT itself, which costs no statement."""
+    born, row = _born(row, verb, actor, detail)
+    if not tx.insert_unless("ax_task", row, tools.PAUSED, (row.ns, row.tool)):
+        return None
+    audit.append(tx, born)
+    return row
+
+
+def _born(row: TaskRow, verb: str, actor: str, detail: Mapping[str, Any] | None) -> tuple[AuditRow, TaskRow]:
+    assert may(None, row.state), row.state
+    born = audit.entry(row.id, 1, audit.GENESIS, row.created_at, verb, None, row.state, actor, detail)
+    return born, row.but(audit_seq=1, audit_head=born.hash)
 
 
 def get(tx: Tx, task_id: str) -> TaskRow | None:
@@ -50,10 +65,8 @@ def move(
 
     Returns the row after the move, or None: somebody else moved it first. ``told`` hears of it after the commit.
     """
-    target = transition.target or State(row.state)
-    assert transition.target is None or may(State(row.state), target), (
-        f"{row.state} -> {target} ({transition.verb})"
-    )
+    target = row.state if transition.target is None else transition.target.value
+    assert transition.target is None or may(row.state, target), f"{row.state} -> {target} ({transition.verb})"
     while True:
         step = audit.entry(
             row.id,
@@ -62,27 +75,15 @@ def move(
             now,
             transition.verb,
             row.state,
-            target.value,
+            target,
             actor,
             transition.detail,
         )
-        changes = {
-            **transition.changes,
-            "state": target.value,
-            "audit_seq": step.seq,
-            "audit_head": step.hash,
-        }
-        moved = tx.run(
-            _update(tuple(changes)),
-            **changes,
-            at_id=row.id,
-            at_state=row.state,
-            at_fence=row.fence,
-            at_seq=row.audit_seq,
-        )
-        if moved == 1:
+        changes = {**transition.changes, "state": target, "audit_seq": step.seq, "audit_head": step.hash}
+        guard = (row.id, row.state, row.fence, row.audit_seq)
+        if tx.update(_update(tuple(changes)), (*changes.values(), *guard)) == 1:
             audit.append(tx, step)
-            row = row._replace(**changes)
+            row = row.but(**changes)
             if told is not None:
                 tx.then(partial(told, row))
             return row
@@ -95,11 +96,8 @@ def move(
 
 @cache
 def _update(names: tuple[str, ...]) -> str:
-    assignments = ", ".join(f"{name} = :{name}" for name in names)
-    return (
-        f"UPDATE ax_task SET {assignments} "
-        "WHERE id = :at_id AND state = :at_state AND fence = :at_fence AND audit_seq = :at_seq"
-    )
+    assignments = ", ".join(f"{name} = ?" for name in names)
+    return f"UPDATE ax_task SET {assignments} WHERE id = ? AND state = ? AND fence = ? AND audit_seq = ?"
 
 
 _BY_ID = f"SELECT {_COLUMNS} FROM ax_task WHERE id = :task_id"

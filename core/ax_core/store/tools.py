@@ -49,6 +49,9 @@ def pause(tx: Tx, ns: str, name: str, by: str | None) -> bool:
     return tx.run(sql, ns=ns, name=name, **params) == 1
 
 
+PAUSED = "SELECT 1 FROM ax_tool WHERE ns = ? AND name = ? AND paused = 1"
+
+
 def paused(tx: Tx, ns: str, name: str) -> bool:
     """Whether a tool is paused."""
     found = tx.one("SELECT paused FROM ax_tool WHERE ns = :ns AND name = :name", ns=ns, name=name)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ..clock import Micros
 from ..decide import Decision
+from ..frozen import frozen
 from ..model import TaskRow
 from ..states import FINAL, Reason, State
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Transition:
     """One move. ``target`` None: the state stays, and something else about the task is recorded."""
 

@@ -38,14 +38,24 @@ class Tx:
         self._cursor.execute(*self.dialect.bind(sql, params))
         return self._cursor.rowcount
 
+    def update(self, sql: str, values: tuple[Any, ...]) -> int:
+        """:meth:`run` for a statement on the way of every call, with its values in the order of its marks."""
+        # sqlite3 binds an exact tuple twice as fast as a dict.
+        self._cursor.execute(sql, values)
+        return self._cursor.rowcount
+
     def insert(self, table: str, row: Sequence[Any]) -> None:
         """Insert a whole row, in column order."""
-        # sqlite3 binds an exact tuple twice as fast as a named one.
         self._cursor.execute(self.dialect.insert(table, len(row)), tuple(row))
 
     def insert_new(self, table: str, row: Sequence[Any]) -> bool:
         """Insert a whole row unless a unique key of it exists; whether it was inserted."""
         self._cursor.execute(self.dialect.insert_new(table, len(row)), tuple(row))
+        return self._cursor.rowcount == 1
+
+    def insert_unless(self, table: str, row: Sequence[Any], exists: str, values: tuple[Any, ...]) -> bool:
+        """Insert a whole row unless the query ``exists`` finds one; whether it was inserted."""
+        self._cursor.execute(self.dialect.insert_unless(table, len(row), exists), (*row, *values))
         return self._cursor.rowcount == 1
 
     def one(self, sql: str, **params: Any) -> Any:
