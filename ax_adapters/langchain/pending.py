@@ -72,8 +72,9 @@ dispatching: ContextVar[tuple[int, ...]] = ContextVar("ax_langchain_dispatching"
 
 def fields_of(model: Any) -> dict[str, Any]:
     """The fields of a pydantic model class, of either major version; none of anything else."""
-    found = getattr(model, "model_fields", None) or getattr(model, "__fields__", None)
-    return dict(found or {})
+    if hasattr(model, "model_fields"):
+        return dict(model.model_fields)
+    return dict(getattr(model, "__fields__", {}))  # pydantic v1
 
 
 def learn(tool: Any, raw: Any, tool_call_id: str | None, config: Any) -> Pending:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from langchain_core.tools import BaseTool
+from pydantic import PydanticUndefinedAnnotation
+from pydantic.errors import PydanticInvalidForJsonSchema
 
-from ax_core import Effect, Tool
+from ax_core import Effect, PolicyError, Tool
 
 from ..bridge import Binding
 
@@ -18,6 +20,28 @@ def registered(binding: Binding, tool: BaseTool) -> Tool[..., Any]:
     """The tool's record in AX; made at wrapping, and again where the tool was renamed since."""
     known = binding.ax.tools.find(tool.name)
     return known if known is not None else register(binding, tool)
+
+
+def announce(binding: Binding, tool: BaseTool) -> None:
+    """Make a framework tool known to AX as it is wrapped, or, where its schema names a type that is defined later, at
+    its first call.
+
+    Raises:
+        PolicyError: as :func:`register`; or there is no JSON Schema of its arguments.
+    """
+    try:
+        register(binding, tool)
+    except PydanticUndefinedAnnotation as error:
+        if binding.ax.tools.find(tool.name) is not None:
+            raise PolicyError(
+                f"tool {tool.name!r}: its arguments name {error.name!r}, which is not defined yet, and a tool of that "
+                "name is registered already; wrap it once the type is defined"
+            ) from error
+    except PydanticInvalidForJsonSchema as error:
+        raise PolicyError(
+            f"tool {tool.name!r}: there is no JSON Schema of its arguments, so no model could be told of it either "
+            f"({error.message}); mark arguments that the model does not give as InjectedToolArg"
+        ) from error
 
 
 def register(binding: Binding, tool: BaseTool) -> Tool[..., Any]:

@@ -11,7 +11,7 @@ from langchain_core.tools import tool as make_tool
 from ax_core import AX, Effect, Policy, PolicyError
 
 from ..bridge import Binding, check_on_refusal, policies_for, tell_undeclared
-from .registering import register
+from .registering import announce
 from .results import teach
 from .shadow import MARK, shadow
 
@@ -101,7 +101,7 @@ def put_under(tool: BaseTool, binding: Binding) -> BaseTool:
     Raises:
         PolicyError: its name stands for another schema or policy.
     """
-    register(binding, tool)
+    announce(binding, tool)
     return shadow(tool, binding)
 
 

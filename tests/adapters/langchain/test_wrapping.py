@@ -1,9 +1,11 @@
 """Wrapping: what goes in comes back in kind, and what cannot work is told before anything runs."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from langchain_core.tools import BaseTool, BaseToolkit, StructuredTool
+from pydantic import BaseModel, PydanticUndefinedAnnotation
 
 from ax_adapters.langchain import wrap_tool, wrap_tools
 from ax_core import AX, Effect, Policy, PolicyError
@@ -148,3 +150,47 @@ def test_undeclared_tools_are_told_once(ax: AX, caplog: pytest.LogCaptureFixture
     (line,) = [record.message for record in caplog.records if "undeclared" in record.message]
     assert "add, shout" in line and "fancy" not in line
     assert "policies={'add': 'read'}" in line
+
+
+def test_a_type_that_is_defined_later(ax: AX) -> None:
+    """As bare: the tool is made now, and its schema is read once it can be."""
+
+    class Order(BaseModel):
+        item: "Item"
+
+    bare = StructuredTool(name="order", description="Orders.", func=lambda item: item.name, args_schema=Order)
+    wrapped = wrap_tool(bare, ax, policy="unsafe")
+    with pytest.raises(PydanticUndefinedAnnotation, match="Item"):
+        wrapped.tool_call_schema.model_json_schema()
+    with pytest.raises(PydanticUndefinedAnnotation):
+        wrapped.invoke({"item": {"name": "tea"}})
+
+    class Item(BaseModel):
+        name: str
+
+    Order.model_rebuild(force=True, _types_namespace={"Item": Item})
+    assert wrapped.invoke({"item": {"name": "tea"}}) == "tea"
+    assert (ax.tools.get("order").effect, [task.tool for task in ax.tasks().tasks]) == ("unsafe", ["order"])
+
+
+def test_a_type_that_is_defined_later_under_a_name_that_is_taken(ax: AX) -> None:
+    """Nobody could tell whether they are the same, so it is refused, with what to do."""
+
+    class Order(BaseModel):
+        item: "NeverDefined"  # noqa: F821
+
+    wrap_tool(add, ax)
+    other = StructuredTool(name="add", description="Orders.", func=lambda item: item, args_schema=Order)
+    with pytest.raises(PolicyError, match="'NeverDefined', which is not defined yet"):
+        wrap_tool(other, ax)
+
+
+def test_arguments_of_which_there_is_no_schema(ax: AX) -> None:
+    """No model could be told of such a tool: said at wrapping, with the way out."""
+
+    def calls(back: Callable[[], int]) -> int:
+        """Calls back."""
+        return back()
+
+    with pytest.raises(PolicyError, match=r"'calls': there is no JSON Schema .* InjectedToolArg"):
+        wrap_tool(calls, ax)
