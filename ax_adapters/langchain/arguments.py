@@ -30,7 +30,7 @@ def unknown_arguments(binding: Binding, pending: Pending) -> Invalid | None:
     record = registered(binding, pending.tool)
     if isinstance(pending.tool.args_schema, dict):
         # LangChain checks nothing against a schema that is a dict (an MCP tool's), so the gate does.
-        answer = record.gate.admit(pending.shown)
+        answer = record.gate.admit(pending.shown, binding.ax.settings.payload_cap)
         return answer if isinstance(answer, Invalid) else None
     schema = record.schema
     names = schema.get("properties", {})

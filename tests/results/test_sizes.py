@@ -85,3 +85,32 @@ def test_the_cap_is_a_setting(tmp_path: Path) -> None:
         ax.register(lambda: "x" * 5000, name="give")
         ax.call("give", request_id="b")
         assert isinstance(ax.call("give", request_id="b"), Opaque)
+
+
+@pytest.mark.parametrize("cap", [4096, 4 * CAP])
+def test_the_cap_holds_for_edited_arguments_too(cap: int) -> None:
+    with AX("sqlite://", payload_cap=cap) as ax:
+        schema = {"properties": {"text": {"type": "string"}}}
+        ax.register(
+            lambda text: len(text), name="echo", schema=schema, policy={"effect": "unsafe", "confirm": True}
+        )
+        task = ax.submit("echo", {"text": "x"}, request_id="r")
+        with pytest.raises(InvalidArguments):
+            ax.confirm(task, by="ops", payload={"text": "x" * (cap + 1)})
+        assert ax.confirm(task, by="ops", payload={"text": "x" * (cap - 100)}).done
+        assert ax.call("echo", {"text": "x"}, request_id="r") == cap - 100
+
+
+def test_the_cap_holds_at_a_claim_under_another_version(tmp_path: Path) -> None:
+    """What was admitted under a larger cap than the default is not taken for a change of the tool."""
+    schema = {"properties": {"text": {"type": "string"}}}
+    url = f"sqlite:///{tmp_path}/ax.db"
+    with AX(url, payload_cap=4 * CAP) as ax:
+        ax.register(lambda text: len(text), name="echo", schema=schema, policy={"effect": "unsafe"})
+        ax.pause("echo", by="ops")
+        task = ax.submit("echo", {"text": "x" * (2 * CAP)}, request_id="r")
+    with AX(url, payload_cap=4 * CAP) as ax:
+        other = {**schema, "description": "another version"}
+        ax.register(lambda text: len(text), name="echo", schema=other, policy={"effect": "unsafe"})
+        ax.resume("echo", by="ops")
+        assert ax.wait_for_result(task, timeout=20) == 2 * CAP

@@ -133,6 +133,11 @@ class AX(Tooling, Calls, Verbs):
         """Whose calls these are."""
         return self._ns
 
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._core.settings
+
     # -- life ------------------------------------------------------------------------------------------------
 
     def serve(self, concurrency: int = 4) -> Serving:

@@ -20,15 +20,15 @@ _OF_A_REPEAT = ("effect", "dedupe", "key", "window", "on_duplicate", "redact")
 """What of a published policy says whether two calls are the same call."""
 
 
-def edited(tx: Tx, registry: Registry, row: TaskRow, payload: dict[str, Any]) -> Edited:
-    """What becomes of a task whose arguments are now ``payload``.
+def edited(tx: Tx, registry: Registry, row: TaskRow, payload: dict[str, Any], cap: int) -> Edited:
+    """What becomes of a task whose arguments are now ``payload``, of at most ``cap`` bytes.
 
     Raises:
         InvalidArguments: they do not fit the tool.
         UnknownTool: the tool was never published.
     """
     tool = registry.find(row.tool) or published(tx, row.ns, row.tool)
-    answer = tool.gate.admit(payload)
+    answer = tool.gate.admit(payload, cap)
     if isinstance(answer, Invalid):
         raise InvalidArguments(
             f"the edited arguments do not fit {row.tool!r}: {answer.for_model()}", task_id=row.id

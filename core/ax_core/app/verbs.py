@@ -140,10 +140,10 @@ class Verbs(Records):
         return await (await self._core.awiring(self._ns)).db.awrite(op, "control", durable=True)
 
     def _confirm(self, task_id: str, by: str, payload: dict[str, Any] | None) -> Op[Verdict]:
-        core, ns = self._core, self._ns
+        core, ns, cap = self._core, self._ns, self._core.settings.payload_cap
 
         def op(tx: Tx) -> Verdict:
-            edit = None if payload is None else lambda row: edited(tx, core.registry, row, payload)
+            edit = None if payload is None else lambda row: edited(tx, core.registry, row, payload, cap)
             return control.confirm(tx, ns, task_id, by, core.clock.now(), core.tell, edit)
 
         return op

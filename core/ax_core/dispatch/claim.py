@@ -112,7 +112,7 @@ def claim_row(
         why = approvals.valid(tx, row, now, tool.approved_as)
         if why is not None:
             return Seat(_lapsed(tx, row, why, now, wiring), how=how)
-    elif row.tool_version != tool.version and not _still_fits(row, tool):
+    elif row.tool_version != tool.version and not _still_fits(row, tool, wiring.payload_cap):
         detail = {"was": row.tool_version, "is": tool.version}
         step = transitions.quarantine("policy_changed", Reason.POLICY_CHANGED, now, detail)
         return Seat(tasks.move(tx, row, step, now, wiring.owner, wiring.tell()) or row, how=how)
@@ -171,8 +171,8 @@ def _unreadable(row: TaskRow) -> StoreError:
     )
 
 
-def _still_fits(row: TaskRow, tool: Tool[..., Any]) -> bool:
+def _still_fits(row: TaskRow, tool: Tool[..., Any], cap: int) -> bool:
     if tool.validated_elsewhere:
         return True
-    answer = tool.gate.admit(json.loads(row.payload))
+    answer = tool.gate.admit(json.loads(row.payload), cap)
     return isinstance(answer, Admitted) and answer.args == json.loads(row.payload)

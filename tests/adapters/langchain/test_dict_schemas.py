@@ -58,3 +58,15 @@ def test_a_schema_that_cannot_be_kept_is_told_at_wrap_time(ax: AX) -> None:
     broken = {"type": "object", "properties": {"delta": {"type": "strnig"}}}
     with pytest.raises(PolicyError):
         wrap_tool(stock([], broken), ax, policy="unsafe")
+
+
+@pytest.mark.parametrize("cap", [4096, 2_097_152])
+def test_the_cap_of_arguments_is_the_one_that_was_set(cap: int, drive: Drive) -> None:
+    """A larger one than the default lets more through, a smaller one less."""
+    done: list[Any] = []
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    with AX("sqlite://", payload_cap=cap) as ax:
+        made = wrap_tool(stock(done, schema), ax, policy="unsafe")
+        assert drive(made, call_of(made, {"text": "x" * (cap + 1)})).status == "error"
+        assert done == []
+        assert drive(made, call_of(made, {"text": "x" * (cap - 100)})).content == "changed"

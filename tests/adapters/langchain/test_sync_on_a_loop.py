@@ -1,4 +1,4 @@
-"""A sync call made on an event loop's thread: it blocks the loop as a bare one does, and nothing that AX adds is seen."""
+"""A sync call on an event loop's thread: it blocks the loop as a bare one does, and what AX adds is not seen."""
 
 import asyncio
 import signal
