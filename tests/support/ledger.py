@@ -124,9 +124,30 @@ class Watched:
         self.refuse: Callable[[str], Exception | None] = lambda sql: None
 
     def execute(self, sql: str, *params: Any) -> Any:
+        self.seen(sql)
+        return self._raw.execute(sql, *params)
+
+    def cursor(self) -> WatchedCursor:
+        return WatchedCursor(self, self._raw.cursor())
+
+    def seen(self, sql: str) -> None:
+        """A statement is about to run."""
         if (error := self.refuse(sql)) is not None:
             raise error
         self.commits += sql == "COMMIT"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._raw, name)
+
+
+class WatchedCursor:
+    """A cursor of a watched connection."""
+
+    def __init__(self, watched: Watched, raw: Any) -> None:
+        self._watched, self._raw = watched, raw
+
+    def execute(self, sql: str, *params: Any) -> Any:
+        self._watched.seen(sql)
         return self._raw.execute(sql, *params)
 
     def __getattr__(self, name: str) -> Any:

@@ -39,6 +39,7 @@ class Commits:
         self._batch: Sequence[Item] = ()
         self._stage = _WORKING
         self._raw: Any = None
+        self._cursor: Any = None
         self._full: bool | None = None
         self._since_checkpoint = 0
         self._checkpointing = _thread.allocate_lock()
@@ -157,9 +158,13 @@ class Commits:
         """Run and commit; False: it failed as a whole, and nothing of it is stored."""
         alone = len(batch) == 1
         try:
-            raw = self._connection()
-            self._begin(raw, any([item.durable for item in batch]))
-            cursor = raw.cursor()
+            raw = self._raw or self._opened()
+            cursor = self._cursor
+            full = batch[0].durable if alone else any([item.durable for item in batch])
+            if full is not self._full:
+                self._dialect.durability(raw, full)
+                self._full = full
+            cursor.execute("BEGIN IMMEDIATE")
         except Exception as error:
             self._discard()
             for item in batch:
@@ -173,7 +178,7 @@ class Commits:
             for item in batch:
                 faults.point(item.name + ".before_commit")
             self._stage = _COMMITTING
-            raw.execute("COMMIT")
+            cursor.execute("COMMIT")
         except Exception as error:
             self._stage = _WORKING
             self._rollback(raw)
@@ -206,21 +211,17 @@ class Commits:
     def _settle(self) -> None:
         """Answer the batch in hand and let it leave the line. Done twice, it does no more than once."""
         self._stage = _ANSWERING
-        batch = self._batch
-        loops: dict[asyncio.AbstractEventLoop, list[Item]] = {}
-        for item in batch:
+        coroutines: list[Item] = []
+        for item in self._batch:
             item.done = True
-            if item.tx is not None and item.error is None:
+            if item.error is None and item.tx is not None and item.tx.after:
                 self._call_back(item.tx)
             if item.loop is None:
                 item.tell()
             else:
-                loops.setdefault(item.loop, []).append(item)
-        for loop, items in loops.items():
-            try:
-                loop.call_soon_threadsafe(_resolve, items)
-            except RuntimeError:  # that loop is closed: nobody waits there any more
-                pass
+                coroutines.append(item)
+        if coroutines:
+            _tell_loops(coroutines)
         self._line.leave()
         self._batch = ()
 
@@ -231,12 +232,13 @@ class Commits:
             except Exception:  # it is committed all the same, and the others wait for their answer
                 logging.getLogger("ax").exception("what should follow a commit failed")
 
-    def _connection(self) -> Any:
-        if self._raw is None:
-            self._raw, self._full = self._connect(), None
-            if self._dialect.log_size(self._url) > 4096 * LOG_PAGES:  # left by processes that were killed
-                self._since_checkpoint = CHECKPOINT_EVERY
-        return self._raw
+    def _opened(self) -> Any:
+        raw = self._connect()
+        self._cursor, self._full = raw.cursor(), None
+        self._raw = raw
+        if self._dialect.log_size(self._url) > 4096 * LOG_PAGES:  # left by processes that were killed
+            self._since_checkpoint = CHECKPOINT_EVERY
+        return raw
 
     def _discard(self) -> None:
         raw, self._raw = self._raw, None
@@ -245,12 +247,6 @@ class Commits:
                 raw.close()
             except Exception:
                 pass
-
-    def _begin(self, raw: Any, full: bool) -> None:
-        if full is not self._full:
-            self._dialect.durability(raw, full)
-            self._full = full
-        raw.execute("BEGIN IMMEDIATE")
 
     def _rollback(self, raw: Any) -> None:
         try:
@@ -284,6 +280,18 @@ class Commits:
             raw.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
         finally:
             held.release()
+
+
+def _tell_loops(answered: list[Item]) -> None:
+    loops: dict[asyncio.AbstractEventLoop, list[Item]] = {}
+    for item in answered:
+        assert item.loop is not None
+        loops.setdefault(item.loop, []).append(item)
+    for loop, items in loops.items():
+        try:
+            loop.call_soon_threadsafe(_resolve, items)
+        except RuntimeError:  # that loop is closed: nobody waits there any more
+            pass
 
 
 def _resolve(items: list[Item]) -> None:

@@ -38,16 +38,16 @@ class Item:
         self.result: Any = None
         self.error: BaseException | None = None
         self.tx: Tx | None = None
-        self.wake = _thread.allocate_lock()
-        self.wake.acquire()
+        self.wake: _thread.LockType | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.future: asyncio.Future[Any] | None = None
 
     def tell(self) -> None:
         """Wake the thread that waits here: it is done, or it leads. Once too often does no harm."""
-        if self.wake.locked():
+        wake = self.wake
+        if wake is not None and wake.locked():
             try:
-                self.wake.release()
+                wake.release()
             except RuntimeError:  # somebody else told it at this very moment
                 pass
 
@@ -131,14 +131,21 @@ class Line:
 
     def _turn(self, item: Item, seconds: float = -1) -> bool:
         """Wait: True once this thread leads, False once the operation is answered, or the time is over."""
+        wake = item.wake
+        if wake is None:
+            wake = _thread.allocate_lock()
+            wake.acquire()
+            item.wake = wake
+        # Looked at after the lock is there to be told by, so that no answer is missed.
+        in_time = True
         while True:
-            in_time = item.wake.acquire(timeout=seconds)
             if item.done:
                 return False
             if self._holder.get(0) is item:
                 return True
             if not in_time:
                 return False
+            in_time = wake.acquire(timeout=seconds)
 
     def _pass_on(self) -> None:
         """Give the lead to whoever stands first, or to nobody."""
