@@ -1,6 +1,7 @@
 """What every adapter shares: policies by name, refusals that end an agent, and what people decide."""
 
 from .decisions import DECISIONS, Decision, Responded, adecide, decide
+from .identity import Identity
 from .ordinals import Ordinals, ordinals
 from .policies import Binding, policies_for, tell_undeclared
 from .refusals import ON_REFUSAL, REFUSALS_BEFORE_RAISING, Refusals, check_on_refusal, refusals
@@ -11,6 +12,7 @@ __all__ = [
     "REFUSALS_BEFORE_RAISING",
     "Binding",
     "Decision",
+    "Identity",
     "Ordinals",
     "Refusals",
     "Responded",

@@ -14,10 +14,10 @@ from ax_core import AXError, ConfirmationPending, PolicyError, ToolFailed, keys
 from ax_core.dispatch import Answer, Call, current_run
 from ax_core.schema import Invalid
 
-from ..bridge import Binding, Responded, adecide, decide
+from ..bridge import Binding, Identity, Responded, adecide, decide
 from .arguments import problem_call
 from .confirming import answer_given, ask, can_pause, take_answer
-from .identity import Identity, identify
+from .identity import identify
 from .pending import Pending, current_pending, dispatching
 from .registering import registered
 from .results import ErrorAnswer, judged, readdressed

@@ -8,29 +8,11 @@ of the node is told apart by an ordinal, which advances only once a success was 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ax_core import keys
 
-from ..bridge import ordinals
-
-
-@dataclass(frozen=True)
-class Identity:
-    """Who asks: all None where the framework gives nothing to hold on to."""
-
-    request_id: str | None = None
-    run_id: str | None = None
-    session: str | None = None
-    address: dict[str, Any] | None = None
-    seat: tuple[Any, tuple[str, ...]] | None = None
-    ordinal: int = 0
-
-    def delivered(self) -> None:
-        """A success was handed over: the same call again, in this execution of the node, is a new decision."""
-        if self.seat is not None:
-            ordinals.advance(*self.seat, self.ordinal)
+from ..bridge import Identity, ordinals
 
 
 def identify(

@@ -1,0 +1,43 @@
+"""Which decision of the model a call is: (the conversation, the piece of work, the tool call id, the tool, ordinal).
+
+All of them are the same when a step is executed again, for an event it waited for or from a serialised context. A later
+turn that uses a tool call id again is another piece of work.
+"""
+
+from __future__ import annotations
+
+from ax_core import keys
+from ax_core.dispatch import current_task
+
+from ..bridge import Identity, ordinals
+from .place import Place
+from .step import Step
+
+
+def identify(tool: str, args_hash: str, step: Step | None, place: Place | None) -> Identity:
+    """The identity of a call made in this step."""
+    if step is None or place is None:
+        return Identity()
+    # Inside another task the run is that task's; what its body calls goes by its arguments, not by the model's id.
+    nested = current_task.get() is not None
+    run_id, session = (None, None) if nested else (place.turn, place.scope)
+    asked = step.tool_id if step.tool_name == tool and not nested else None
+    where = f"{step.item or ''}/{step.tool_id or ''}"
+    if where == "/":
+        return Identity(run_id=run_id, session=session)
+    who = f"id:{asked}" if asked else f"args:{args_hash}"
+    seat = (place.scope, where, who, tool)
+    ordinal = ordinals.of(step.worker, seat)
+    return Identity(
+        request_id=f"li:{keys.digest(*seat, str(ordinal))[:40]}",
+        run_id=run_id,
+        session=session,
+        address={
+            "framework": "llama_index",
+            "scope": place.scope,
+            "item": step.item,
+            "tool_id": step.tool_id,
+        },
+        seat=(step.worker, seat),
+        ordinal=ordinal,
+    )

@@ -1,0 +1,85 @@
+"""A LlamaIndex tool's record in AX: its name, the schema its model sees, and its policy."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from llama_index.core.tools import BaseTool, FunctionTool
+
+from ax_core import Effect, PolicyError, Tool
+
+from ..bridge import Binding
+
+DECLARED = frozenset({Effect.IDEMPOTENT, Effect.KEYED, Effect.TRANSACTIONAL, Effect.UNSAFE})
+"""Effects of tools that act and whose author asked for care."""
+
+
+def name_of(tool: BaseTool) -> str:
+    """A tool's name.
+
+    Raises:
+        PolicyError: it has none.
+    """
+    name = tool.metadata.name
+    if not name:
+        raise PolicyError(f"a {type(tool).__name__} has no name; give its ToolMetadata one")
+    return name
+
+
+def registered(binding: Binding, tool: BaseTool) -> Tool[..., Any]:
+    """The tool's record in AX; made at wrapping, and again where the tool was renamed since."""
+    known = binding.ax.tools.find(name_of(tool))
+    return known if known is not None else register(binding, tool)
+
+
+def register(binding: Binding, tool: BaseTool) -> Tool[..., Any]:
+    """Make a framework tool known to AX.
+
+    Raises:
+        PolicyError: the name stands for another schema or policy, or a declared tool's schema cannot be kept.
+    """
+    made: Tool[..., Any] = Tool(
+        name=name_of(tool),
+        description=tool.metadata.description,
+        schema=visible_schema(tool),
+        policy=binding.policy,
+        fn=_elsewhere,
+        validated_elsewhere=True,
+    )
+    if binding.policy.effect in DECLARED:
+        _gate(made)  # what stands between the model and an effect is compiled now, not at the first call
+    return binding.ax.add(made)
+
+
+def visible_schema(tool: BaseTool) -> dict[str, Any]:
+    """The JSON Schema that the model sees of a tool; open where the function takes any name."""
+    schema: dict[str, Any] = tool.metadata.get_parameters_dict()
+    if takes_any_name(tool):
+        schema["additionalProperties"] = True
+    return schema
+
+
+def takes_any_name(tool: BaseTool) -> bool:
+    """Whether arguments beyond the schema's reach the function."""
+    model = tool.metadata.fn_schema
+    if model is not None and getattr(model, "model_config", {}).get("extra") == "allow":
+        return True
+    if not isinstance(tool, FunctionTool):
+        return False
+    try:
+        signature = inspect.signature(tool.real_fn)
+    except (TypeError, ValueError):
+        return False
+    return any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values())
+
+
+def _gate(tool: Tool[..., Any]) -> None:
+    try:
+        _ = tool.gate
+    except ValueError as error:
+        raise PolicyError(f"tool {tool.name!r}: its schema cannot be kept: {error}") from error
+
+
+def _elsewhere(*_: Any, **__: Any) -> Any:
+    raise RuntimeError("this tool runs in the framework call that wraps it")

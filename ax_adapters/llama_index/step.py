@@ -1,0 +1,96 @@
+"""The workflow step in which a tool is called, as far as LlamaIndex tells: whose call it is, and how to pause it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from llama_index.core.workflow import Context, StartEvent
+
+_runtime: Any
+try:
+    from workflows.runtime.types import results as _runtime
+except ImportError:  # an older or newer runtime: calls are not told apart, and nothing can pause
+    _runtime = None
+
+_DeleteWaiter: Any = getattr(_runtime, "DeleteWaiter", None)
+_worker: Any = getattr(_runtime, "StepWorkerStateContextVar", None)
+_WaitingForEvent: Any = getattr(_runtime, "WaitingForEvent", None)
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One execution of one workflow step.
+
+    Attributes:
+        ctx: the context as the step sees it.
+        worker: the runtime's own record of this execution; None where this runtime has none that is known.
+    """
+
+    ctx: Any
+    worker: Any = None
+
+    @property
+    def tool_id(self) -> str | None:
+        """The id that the model gave the call which this step carries out."""
+        return _text(getattr(self.event, "tool_id", None))
+
+    @property
+    def tool_name(self) -> str | None:
+        """The tool that the model asked for in it."""
+        return _text(getattr(self.event, "tool_name", None))
+
+    @property
+    def item(self) -> str | None:
+        """Which piece of work of its workflow this is: the same when it is resumed, and no other has it."""
+        return _text(getattr(self._state, "work_item_id", None))
+
+    @property
+    def event(self) -> Any:
+        """What set the step off."""
+        return getattr(self.worker, "event", None)
+
+    @property
+    def begins(self) -> bool:
+        """Whether the workflow has only just been started."""
+        return isinstance(self.event, StartEvent)
+
+    @property
+    def can_pause(self) -> bool:
+        """Whether the step can wait for an event and be executed again when that comes."""
+        return None not in (self.worker, _WaitingForEvent, _DeleteWaiter)
+
+    def waiters(self, prefix: str) -> list[Any]:
+        """The waits of this piece of work whose id starts so, oldest first."""
+        found = getattr(self._state, "collected_waiters", ())
+        return [waiter for waiter in found if waiter.waiter_id.startswith(prefix)]
+
+    def forget(self, prefix: str) -> None:
+        """Let these waits end with this step: what they waited for was decided."""
+        for waiter in self.waiters(prefix):
+            self.worker.returns.return_values.append(_DeleteWaiter(waiter_id=waiter.waiter_id))
+
+    @property
+    def _state(self) -> Any:
+        return getattr(self.worker, "state", None)
+
+
+def current_step(given: Any = None) -> Step | None:
+    """The step that this code runs in; ``given`` is the context it was handed, if it was."""
+    try:
+        ctx = Context.get_step_context()
+    except Exception:  # not in a step, or a runtime that cannot tell
+        ctx = given
+    if ctx is None:
+        return None
+    worker = None if _worker is None else _worker.get(None)
+    return Step(ctx, worker)
+
+
+def pauses() -> tuple[type[BaseException], ...]:
+    """What LlamaIndex raises to pause a step: never a failure of the tool."""
+    return () if _WaitingForEvent is None else (_WaitingForEvent,)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
