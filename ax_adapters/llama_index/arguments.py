@@ -22,7 +22,7 @@ def checked(binding: Binding, pending: Pending) -> dict[str, Any] | Invalid:
     """
     if binding.policy.effect not in DECLARED:
         return pending.shown if pending.plain is None else pending.plain
-    answer = registered(binding, pending.tool).gate.admit(pending.shown)
+    answer = registered(binding, pending.tool).gate.admit(pending.shown, binding.ax.settings.payload_cap)
     if isinstance(answer, Invalid):
         return answer
     unfit = _unfit(pending, answer.args)

@@ -93,11 +93,11 @@ class Question:
 
     def _left(self) -> float | None:
         """Seconds until the question has lapsed, and that is on record."""
-        expires, core = self._expires(), self._ax._core
+        expires, ax = self._expires(), self._ax
         if expires is None:
             return None
-        left: float = expires.timestamp() - core.clock.now() / 1e6
-        return max(0.0, left) + core.settings.heartbeat + 1.0
+        left: float = expires.timestamp() - ax._core.clock.now() / 1e6
+        return max(0.0, left) + ax.settings.heartbeat + 1.0
 
     def _expires(self) -> Any:
         return (self._task.approval or {}).get("expires_at")

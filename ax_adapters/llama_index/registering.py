@@ -53,8 +53,18 @@ def register(binding: Binding, tool: BaseTool) -> Tool[..., Any]:
 
 
 def visible_schema(tool: BaseTool) -> dict[str, Any]:
-    """The JSON Schema that the model sees of a tool; open where the function takes any name."""
-    schema: dict[str, Any] = tool.metadata.get_parameters_dict()
+    """The JSON Schema that the model sees of a tool; open where the function takes any name.
+
+    Raises:
+        PolicyError: there is none.
+    """
+    try:
+        schema: dict[str, Any] = tool.metadata.get_parameters_dict()
+    except Exception as error:  # whatever pydantic says of types that no model could be told of
+        raise PolicyError(
+            f"tool {name_of(tool)!r}: there is no JSON Schema of its arguments ({type(error).__name__}: {error}); "
+            "give it an fn_schema, and hide what the model does not give with partial_params"
+        ) from error
     if takes_any_name(tool):
         schema["additionalProperties"] = True
     return schema
