@@ -11,6 +11,7 @@ from ax_core.schema.dialect import DEFAULT, OLDER, Dialect, dialect
 from ax_core.schema.errors import SchemaError
 from ax_core.schema.gate import Gate
 from ax_core.schema.intake import MAX_BYTES, MAX_DEPTH, Limits, Refused, take
+from ax_core.schema.plainly import plainly
 from ax_core.schema.shape import Shape
 from ax_core.schema.shaping import shape_of
 from ax_core.schema.visible import Visible, visible
@@ -64,6 +65,7 @@ def compile_gate(
         limits=Limits(max_bytes, max_depth),
         shape=shape,
         validator=validator,
+        plainly=plainly(names, shape),
     )
 
 

@@ -12,6 +12,7 @@ from ax_core.schema.explain import explained, unexpected
 from ax_core.schema.intake import Limits, Path, Refused, take, too_large
 from ax_core.schema.jsontext import BadText, read_json
 from ax_core.schema.patterns import bounded, compiled
+from ax_core.schema.plainly import Plainly
 from ax_core.schema.problems import JSON_TYPES, MAX_LISTED, Admitted, Invalid, Problem, quoted
 from ax_core.schema.settle import Log, settle
 from ax_core.schema.shape import Shape
@@ -34,6 +35,7 @@ class Gate:
         lenient_unknown: unknown arguments are dropped with a note instead of refused.
         limits: how large arguments may be.
         shape, validator: the two halves of the check, compiled once.
+        plainly: the glance that spares most calls both.
     """
 
     schema: Any
@@ -46,6 +48,7 @@ class Gate:
     limits: Limits
     shape: Shape
     validator: Any
+    plainly: Plainly | None
 
     def admit(self, raw: Any, max_bytes: int | None = None) -> Admitted | Invalid:
         """Check a call's arguments; never raises on their content, never changes them.
@@ -59,6 +62,10 @@ class Gate:
             `Admitted`, or `Invalid`: then the tool must not run.
         """
         limits = self.limits
+        if self.plainly is not None:
+            args = self.plainly.copied(raw, limits.max_bytes if max_bytes is None else max_bytes)
+            if args is not None:
+                return Admitted(args)
         if max_bytes is not None and max_bytes != limits.max_bytes:
             limits = Limits(max_bytes, limits.max_depth)
         try:

@@ -103,8 +103,32 @@ def test_what_is_admitted_is_valid_and_what_is_valid_is_admitted_unchanged(schem
 @given(schemas, values)
 def test_the_quick_way_never_decides_otherwise_than_the_thorough_one(schema: Any, value: Any) -> None:
     gate = compile_gate(takes({"x": schema}, "x", **{"$defs": DEFS}))
-    thorough = replace(gate, shape=replace(gate.shape, decides=False))
+    thorough = replace(gate, plainly=None, shape=replace(gate.shape, decides=False))
     assert thorough.admit({"x": value}) == gate.admit({"x": value})
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.dictionaries(st.sampled_from(["text", "count", "share", "flag", "none", "alias", "other"]), values),
+    st.integers(40, 400),
+)
+def test_a_glance_admits_nothing_that_a_look_would_not(raw: dict[str, Any], max_bytes: int) -> None:
+    """Names, aliases, defaults, bounds and sizes: what is passed at a glance is what the whole gate makes of it."""
+    kinds = {"text": "string", "count": "integer", "share": "number", "flag": "boolean", "none": "null"}
+    properties: dict[str, Any] = {name: {"type": kind} for name, kind in kinds.items()}
+    properties["count"]["default"] = 1
+    properties["other"] = {"type": "string", "maxLength": 3}
+    gate = compile_gate(takes(properties, "text"), aliases={"alias": "share"}, max_bytes=max_bytes)
+    assert gate.plainly is not None
+    assert gate.admit(raw) == replace(gate, plainly=None).admit(raw)
+
+
+@pytest.mark.parametrize("character", ["a", "\x00", '"', "é", "\ud800", "\U0001f600"])
+def test_no_glance_lets_larger_arguments_in(character: str) -> None:
+    gate = compile_gate(takes({"x": {"type": "string"}}), max_bytes=500)
+    for length in range(520):
+        raw = {"x": character * length}
+        assert gate.admit(raw) == replace(gate, plainly=None).admit(raw), length
 
 
 def test_the_admitted_arguments_share_nothing_with_the_caller_s() -> None:
@@ -114,6 +138,8 @@ def test_the_admitted_arguments_share_nothing_with_the_caller_s() -> None:
     raw["x"]["deep"][1]["a"] = 3
     raw["y"][0].append(1)
     assert args == {"x": {"deep": [1, {"a": 2}]}, "y": [[]]}
+    flat = {"n": 1}
+    assert admitted(compile_gate(takes({"n": {"type": "integer"}})), flat) is not flat
 
 
 def test_a_gate_of_types_alone_is_decided_without_the_validator() -> None:

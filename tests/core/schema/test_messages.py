@@ -115,7 +115,7 @@ def test_a_fault_of_the_gate_fails_closed_and_quotes_nothing(
 
     monkeypatch.setattr("ax_core.schema.gate.settle", broken)
     with caplog.at_level(logging.ERROR):
-        answer = refused(one({}), {"x": "hunter2"})
+        answer = refused(one({}), {"x": ["hunter2"]})
     assert answer.problems[0].kind == "schema"
     message = answer.for_model()
     assert "calling it again will not help" in message
