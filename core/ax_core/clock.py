@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import struct
 import threading
 import time
 from typing import Protocol
@@ -45,7 +46,8 @@ class SystemClock:
         # By process: in a forked child the parent's may be held by a thread that does not exist there.
         self._locks: dict[int, threading.Lock] = {}
         self._last = 0
-        self._noise, self._noise_of = b"", 0
+        self._noise: list[int] = []
+        self._noise_of = 0
 
     def now(self) -> Micros:
         return time.time_ns() // 1000
@@ -67,13 +69,15 @@ class SystemClock:
             self._last = stamp = stamp if stamp > self._last else self._last + 1
             # Drawn in bulk, and never shared with a forked child.
             if not self._noise or self._noise_of != pid:
-                self._noise, self._noise_of = os.urandom(1024), pid
-            noise, self._noise = self._noise[:8], self._noise[8:]
+                self._noise, self._noise_of = list(_WORDS.unpack(os.urandom(_WORDS.size))), pid
+            noise = self._noise.pop()
         return uuid7(stamp >> 12, stamp & 0xFFF, noise)
 
 
-def uuid7(millis: int, counter: int, noise: bytes) -> str:
+def uuid7(millis: int, counter: int, noise: int) -> str:
     """The text of a version 7 UUID from its three parts (48 bits, 12 bits, 62 bits)."""
-    low = (int.from_bytes(noise, "big") & 0x3FFF_FFFF_FFFF_FFFF) | 0x8000_0000_0000_0000
-    text = f"{millis:012x}7{counter:03x}{low:016x}"
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+    high, low = noise >> 48 & 0x3FFF | 0x8000, noise & 0xFFFF_FFFF_FFFF
+    return f"{millis >> 16:08x}-{millis & 0xFFFF:04x}-7{counter:03x}-{high:04x}-{low:012x}"
+
+
+_WORDS = struct.Struct("128Q")

@@ -54,8 +54,14 @@ class Call:
     timeout: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("request_id", "key", "run_id", "session"):
-            bounded(name, getattr(self, name))
+        if self.request_id is not None:
+            bounded("request_id", self.request_id)
+        if self.key is not None:
+            bounded("key", self.key)
+        if self.run_id is not None:
+            bounded("run_id", self.run_id)
+        if self.session is not None:
+            bounded("session", self.session)
         if self.dedupe is not None and self.dedupe not in DEDUPE:
             raise PolicyError(f"dedupe={self.dedupe!r} is unknown; one of {', '.join(map(repr, DEDUPE))}")
         if self.dedupe == "global" and self.tool.policy.window is None:
@@ -87,15 +93,16 @@ class Submission:
 
 def placed(call: Call) -> Call:
     """The call with what its surroundings say: the run and task it is made in, and ``ax.override``."""
+    over, scope, inside = current_override.get(), current_run.get(), current_task.get()
+    if over is None and scope is None and inside is None:
+        return call
     changes: dict[str, Any] = {}
-    over = current_override.get()
     if over is not None:
         for name in ("request_id", "key", "dedupe", "repeat", "timeout"):
             if getattr(call, name) is None and (value := getattr(over, name)) is not None:
                 changes[name] = value
-    if call.scope is None and (scope := current_run.get()) is not None:
+    if call.scope is None and scope is not None:
         changes["scope"] = scope
-    inside = current_task.get()
     if inside is not None and (left := inside.remaining()) is not None:
         own = changes.get("timeout", call.timeout)
         changes["timeout"] = (
@@ -219,12 +226,12 @@ def _gated(
     if tool.validated_elsewhere:
         try:
             args = keys.plain(call.payload)
-            digest = keys.args_hash(args)
+            digest, text = keys.args_hash_and_text(args)
         except keys.NotCanonical as odd:
             # The framework accepted them, so they run; but they have no identity, and equal nothing.
             notes = (f"arguments are not plain data ({odd}); this call equals no other",)
             args, digest = {"unstorable": str(odd)}, keys.args_hash({"unstorable": task_id})
-        text = _text(args)
+            text = json.dumps(args)
         if len(text) > wiring.payload_cap:
             big = _raw_text(call.payload, wiring.payload_cap)
             return {}, oversized(wiring.payload_cap), (), digest, digest, big
@@ -232,9 +239,9 @@ def _gated(
     answer = tool.gate.admit(call.payload, wiring.payload_cap)
     if isinstance(answer, Admitted):
         args, notes = answer.args, answer.notes
-        digest = keys.args_hash(args)
+        digest, text = keys.args_hash_and_text(args)
         submitted = digest if args == call.payload and not notes else _raw_hash(call.payload)
-        return args, None, notes, digest, submitted, _text(args)
+        return args, None, notes, digest, submitted, text
     raw = _raw_hash(call.payload)
     return {}, answer, (), raw, raw, _raw_text(call.payload, wiring.payload_cap)
 
@@ -254,10 +261,6 @@ def _raw_text(payload: Any, cap: int) -> str:
         text = json.dumps(f"<{type(payload).__name__} that is not JSON>")
     limit = min(cap, 4096)
     return text if len(text) <= limit else json.dumps(text[:limit] + "…")
-
-
-_text = json.JSONEncoder(separators=(",", ":")).encode
-"""Arguments as the text that is stored; made once, for `json.dumps` makes an encoder a call."""
 
 
 def _least(*seconds: float | None) -> Micros | None:

@@ -5,7 +5,7 @@ key order, Python version and database: keys are hex text, compared as bytes.
 """
 
 from ax_core.keys.business import NORMALISERS, business_key
-from ax_core.keys.digests import args_hash, digest, fingerprint, idempotency_key
+from ax_core.keys.digests import args_hash, args_hash_and_text, digest, fingerprint, idempotency_key
 from ax_core.keys.encoding import plain
 from ax_core.keys.jcs import MAX_DEPTH, MAX_DIGITS, VERSION, NotCanonical, canonical
 
@@ -16,6 +16,7 @@ __all__ = [
     "VERSION",
     "NotCanonical",
     "args_hash",
+    "args_hash_and_text",
     "business_key",
     "canonical",
     "digest",

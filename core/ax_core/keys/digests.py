@@ -6,7 +6,7 @@ import hashlib
 from typing import Any
 
 from ax_core.keys.encoding import plain
-from ax_core.keys.jcs import VERSION, canonical
+from ax_core.keys.jcs import VERSION, canonical, canonical_and_text
 
 
 def digest(*parts: str | bytes) -> str:
@@ -30,7 +30,27 @@ def args_hash(args: Any) -> str:
     Raises:
         NotCanonical: an argument without a stable encoding.
     """
-    return f"{VERSION}:{digest(VERSION, canonical(plain(args)))[:32]}"
+    return _named(canonical(plain(args)))
+
+
+def args_hash_and_text(args: Any) -> tuple[str, str]:
+    """`args_hash` of arguments that are plain JSON values, and their JSON text in ASCII, in the order given.
+
+    Raises:
+        NotCanonical: they are no JSON values, or have no canonical form.
+    """
+    written, text = canonical_and_text(args)
+    return _named(written), text
+
+
+def _named(written: bytes) -> str:
+    return (
+        f"{VERSION}:{hashlib.sha256(_VERSIONED + len(written).to_bytes(8, 'big') + written).hexdigest()[:32]}"
+    )
+
+
+_VERSIONED = len(VERSION).to_bytes(8, "big") + VERSION.encode()
+"""How `digest` begins for this version of the rules."""
 
 
 def fingerprint(tool: str, args_hash: str) -> str:

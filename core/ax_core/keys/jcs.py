@@ -21,6 +21,8 @@ _encode = json.JSONEncoder(
     ensure_ascii=False, check_circular=False, allow_nan=False, sort_keys=True, separators=(",", ":")
 ).encode
 
+_as_it_stands = json.JSONEncoder(separators=(",", ":")).encode
+
 
 class NotCanonical(ValueError):
     """This value has no canonical form; ``path`` says where in it, ``why`` what is wrong."""
@@ -62,6 +64,16 @@ def canonical(value: Any) -> bytes:
     return "".join(parts).encode()
 
 
+def canonical_and_text(value: Any) -> tuple[bytes, str]:
+    """`canonical`, and the ASCII JSON text of the value as it stands: one and the same where its keys are in order."""
+    if _in_order(value, 0):
+        text = _as_it_stands(value)
+        # What the two write differently, besides order and numbers, is what ASCII has an escape for.
+        if "\\u" not in text:
+            return text.encode("ascii"), text
+    return canonical(value), _as_it_stands(value)
+
+
 def member(path: str, key: str) -> str:
     """The path of a member of an object, cut where the key is long."""
     return f"{path}.{key if len(key) <= 60 else key[:60] + '…'}"
@@ -100,6 +112,28 @@ def _settled(value: Any, depth: int) -> bool:
                 return False
         return True
     return kind is list and all(_settled(each, depth + 1) for each in value)
+
+
+def _in_order(value: Any, depth: int) -> bool:
+    """Whether ``value`` is settled, and every object in it has its keys in canonical order already."""
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return True
+    if kind is int:
+        return bool(-_LIMIT < value < _LIMIT)
+    if depth >= MAX_DEPTH:
+        return False
+    if kind is dict:
+        before = ""
+        for key, each in value.items():
+            if type(key) is not str or key < before or not key.isascii():
+                return False
+            before = key
+            inner = type(each)
+            if inner is not str and inner is not bool and not _in_order(each, depth + 1):
+                return False
+        return True
+    return kind is list and all(_in_order(each, depth + 1) for each in value)
 
 
 def _write(value: Any, path: str, depth: int, put: Callable[[str], None]) -> None:

@@ -62,7 +62,7 @@ class FakeClock:
         with self._lock:
             # As the machine's clock makes them: in the order of creation, also within a millisecond.
             self._last_stamp = stamp = max((self.now() // 1000) << 12, self._last_stamp + 1)
-            return uuid7(stamp >> 12, stamp & 0xFFF, self._chance.randbytes(8))
+            return uuid7(stamp >> 12, stamp & 0xFFF, self._chance.getrandbits(64))
 
     def skip(self, seconds: float) -> bool:
         if self._jumps:

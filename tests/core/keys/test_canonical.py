@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from ax_core.keys import MAX_DEPTH, MAX_DIGITS, NotCanonical, canonical
 from ax_core.keys.forms import FORMS, table_markdown
+from ax_core.keys.jcs import canonical_and_text
 
 # Keys on both sides of the surrogates, where UTF-16 order and code point order differ.
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
@@ -113,6 +114,20 @@ def test_a_key_that_is_no_text_is_refused_and_no_entry_is_lost(key: Any) -> None
     for value in ({key: "a", "1": "b"}, {"deep": [{key: "a"}]}):
         with pytest.raises(NotCanonical, match="keys of JSON objects are text"):
             canonical(value)
+
+
+@settings(deadline=None)
+@given(trees)
+def test_the_text_that_is_stored_stands_as_given_beside_its_canonical_form(value: Any) -> None:
+    assert canonical_and_text(value) == (canonical(value), json.dumps(value, separators=(",", ":")))
+
+
+@pytest.mark.parametrize("text", ["\x7f", "\x00", "\u2028", "é", "\\u0041", '"', "/"])
+def test_the_two_are_one_only_where_they_are_the_same(text: str) -> None:
+    assert canonical_and_text({text: text}) == (
+        canonical({text: text}),
+        json.dumps({text: text}, separators=(",", ":")),
+    )
 
 
 @pytest.mark.parametrize("value", [(1, 2), {1}, b"x", object(), int, "\ud800", {"\udfff": 1}])
