@@ -124,10 +124,15 @@ def test_the_text_that_is_stored_stands_as_given_beside_its_canonical_form(value
 
 @pytest.mark.parametrize("text", ["\x7f", "\x00", "\u2028", "é", "\\u0041", '"', "/"])
 def test_the_two_are_one_only_where_they_are_the_same(text: str) -> None:
-    assert canonical_and_text({text: text}) == (
-        canonical({text: text}),
-        json.dumps({text: text}, separators=(",", ":")),
-    )
+    value = {text: text}
+    assert canonical_and_text(value) == (canonical(value), json.dumps(value, separators=(",", ":")))
+
+
+@pytest.mark.parametrize("value", [{"b": 1, "a": 2}, {"x": [{"b": 1, "a": 2}]}, {"b": "", "a": 1.0}])
+def test_the_text_keeps_the_order_of_keys_that_the_canonical_form_does_not(value: Any) -> None:
+    written, text = canonical_and_text(value)
+    assert text == json.dumps(value, separators=(",", ":"))
+    assert written == canonical(value) != text.encode()
 
 
 @pytest.mark.parametrize("value", [(1, 2), {1}, b"x", object(), int, "\ud800", {"\udfff": 1}])
