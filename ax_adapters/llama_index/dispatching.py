@@ -29,7 +29,7 @@ def dispatch(binding: Binding, pending: Pending, base: type | None, door: str = 
     Args:
         base: the class whose body runs; None: the function that is registered in AX.
     """
-    place = None if pending.step is None else known_place(pending.step.ctx)
+    place = None if pending.step is None else known_place(pending.step)
     args = _args(binding, pending, base)
     if isinstance(args, Invalid):
         call, identity = _refused(binding, pending, args, place), Identity()
@@ -48,7 +48,7 @@ def dispatch(binding: Binding, pending: Pending, base: type | None, door: str = 
 async def adispatch(binding: Binding, pending: Pending, base: type | None) -> Any:
     """:func:`dispatch` for ``acall``: nothing here blocks the loop."""
     step = pending.step
-    place = None if step is None else await place_of(step.ctx)
+    place = None if step is None else await place_of(step)
     args = _args(binding, pending, base)
     if isinstance(args, Invalid):
         call, identity = _refused(binding, pending, args, place), Identity()

@@ -16,7 +16,10 @@ from weakref import WeakKeyDictionary
 from ax_core import keys
 from ax_core.clock import SystemClock
 
+from .step import Step
+
 SCOPE = "ax_scope"
+TURN = "ax_turn"
 WAIT = 1.0
 """Seconds that a call on a thread waits for what its event loop is about to know."""
 
@@ -29,35 +32,35 @@ _strong: set[asyncio.Task[None]] = set()
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A conversation, and the turn of it: what the user said last."""
+    """A conversation, and the turn of it."""
 
     scope: str
     turn: str
 
 
-def lay_down(ctx: Any) -> Future[Place | None]:
+def lay_down(step: Step) -> Future[Place | None]:
     """See to it that the conversation has its name soon; must be called on its event loop."""
-    store = ctx.store
+    store = step.ctx.store
     known = _known.get(store)
     if known is None:
         known = _known[store] = Future()
-        task = asyncio.get_running_loop().create_task(_lay(store, known))
+        task = asyncio.get_running_loop().create_task(_lay(step, known))
         _strong.add(task)
         task.add_done_callback(_strong.discard)
     return known
 
 
-async def place_of(ctx: Any) -> Place | None:
-    """Where a call of this context stands; None where its store takes nothing."""
-    laid = lay_down(ctx)
+async def place_of(step: Step) -> Place | None:
+    """Where a call in this step stands; None where the workflow's store takes nothing."""
+    laid = lay_down(step)
     if not laid.done():
         await asyncio.shield(asyncio.wrap_future(laid))
     return laid.result()
 
 
-def known_place(ctx: Any) -> Place | None:
+def known_place(step: Step) -> Place | None:
     """:func:`place_of` for code that cannot await; None also where the event loop has not come round to it."""
-    laid = _known.get(ctx.store)
+    laid = _known.get(step.ctx.store)
     if laid is None:
         return None
     try:
@@ -72,14 +75,15 @@ def known_place(ctx: Any) -> Place | None:
         return None
 
 
-async def _lay(store: Any, laid: Future[Place | None]) -> None:
+async def _lay(step: Step, laid: Future[Place | None]) -> None:
     place = None
     try:
+        store = step.ctx.store
         scope = await store.get(SCOPE, default=None)
         if not scope:
             scope = _ids.new_id()
             await store.set(SCOPE, scope)
-        place = Place(str(scope), await _turn(store, str(scope)))
+        place = Place(str(scope), await _turn(step, str(scope)))
     except Exception as error:
         log.warning(
             "the state of this workflow takes no %r (%s: %s), so its tool calls cannot be recognised when it is "
@@ -92,10 +96,17 @@ async def _lay(store: Any, laid: Future[Place | None]) -> None:
         laid.set_result(place)
 
 
-async def _turn(store: Any, scope: str) -> str:
-    """What the user said last, and how often something was said before: the same on resume, new in each turn."""
-    memory = await store.get("memory", default=None)
-    messages = await memory.aget_all() if hasattr(memory, "aget_all") else []
-    spoken = sum(1 for message in messages if getattr(message.role, "value", message.role) == "user")
-    said = await store.get("user_msg_str", default="")
-    return keys.idempotency_key("turn", scope, str(spoken), str(said))
+async def _turn(step: Step, scope: str) -> str:
+    """The turn, by the piece of work in which its agent first looked at its tools: the same when that is resumed.
+
+    An agent counts its rounds from 0 in each turn, so a look before the first is of another turn, unless it is the
+    same piece of work again.
+    """
+    store = step.ctx.store
+    known = await store.get(TURN, default=None)
+    said = str(await store.get("user_msg_str", default=""))
+    first = await store.get("num_iterations", default=None) == 0 and step.item is not None
+    if not known or known.get("said") != said or (first and known.get("item") != step.item):
+        known = {"item": step.item or "", "said": said}
+        await store.set(TURN, known)
+    return keys.idempotency_key("turn", scope, known["item"], said)

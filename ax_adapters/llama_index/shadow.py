@@ -94,7 +94,7 @@ def _metadata(base: Any) -> property:
         step = current_step()
         if step is not None and not step.begins:
             try:
-                lay_down(step.ctx)
+                lay_down(step)
             except RuntimeError:  # on a thread: the call itself will see to it
                 pass
         return bare.__get__(self, type(self))

@@ -124,9 +124,9 @@ class AXControlToolSpec(BaseToolSpec):
 
 def _place() -> Place | None:
     step = current_step()
-    return None if step is None else known_place(step.ctx)
+    return None if step is None else known_place(step)
 
 
 async def _aplace() -> Place | None:
     step = current_step()
-    return None if step is None else await place_of(step.ctx)
+    return None if step is None else await place_of(step)

@@ -1,0 +1,42 @@
+"""Fixtures for wrapped LlamaIndex tools: a fresh AX, sync or async, without a timeout or with one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from llama_index.core.tools import BaseTool
+
+from ax_adapters.llama_index import wrap_tool
+from ax_core import AX
+from support.fresh import fresh
+from support.llama import Call, Wrap
+from support.skew import Skew
+
+
+@pytest.fixture
+def clock() -> Skew:
+    return Skew()
+
+
+@pytest.fixture
+def ax(clock: Skew) -> Iterator[AX]:
+    with fresh(clock) as made:
+        yield made
+
+
+@pytest.fixture(params=["plain", "timeout"])
+def wrap(request: pytest.FixtureRequest, ax: AX) -> Wrap:
+    """``wrap_tool`` as most people use it, and with a limit."""
+    limit = 20.0 if request.param == "timeout" else None
+
+    def under_ax(tool: Any, **more: Any) -> BaseTool:
+        return wrap_tool(tool, ax, **{"timeout": limit, **more})
+
+    return under_ax
+
+
+@pytest.fixture(params=["sync", "async"])
+def call(request: pytest.FixtureRequest) -> Call:
+    return Call(request.param)

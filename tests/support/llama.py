@@ -1,0 +1,117 @@
+"""LlamaIndex agents whose model says what the test says, and calls of tools sync or async."""
+
+# No postponed annotations: LlamaIndex compares the raw ones of a tool with Context.
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from llama_index.core.agent.workflow import FunctionAgent, ToolCallResult
+from llama_index.core.llms import ChatMessage
+from llama_index.core.llms.llm import ToolSelection
+from llama_index.core.llms.mock import MockFunctionCallingLLM
+from llama_index.core.tools import BaseTool, ToolOutput
+from llama_index.core.workflow import Context, JsonPickleSerializer
+
+Wrap = Callable[..., BaseTool]
+"""A fixture that puts a tool under AX."""
+Asked = tuple[Any, ...]
+"""One tool call: (name, args), or (name, args, id)."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """How a test calls a tool: ``call``, or ``acall`` on a loop of its own."""
+
+    mode: str
+
+    @property
+    def is_async(self) -> bool:
+        """Whether it is ``acall``."""
+        return self.mode == "async"
+
+    def __call__(self, tool: BaseTool, *args: Any, **kwargs: Any) -> ToolOutput:
+        """Call, and return or raise what comes of it."""
+        if self.is_async:
+            return asyncio.run(tool.acall(*args, **kwargs))
+        return tool.call(*args, **kwargs)
+
+
+class Script:
+    """Its k-th step answers a conversation that holds k messages of the model's own: the same history, the same answer.
+
+    Attributes:
+        heard: the conversations it was shown.
+    """
+
+    def __init__(self, steps: list[str | list[Asked]]) -> None:
+        self.steps, self.heard = steps, []
+
+    def __call__(self, messages: list[ChatMessage], **_: Any) -> ChatMessage:
+        turn = sum(message.role.value == "assistant" for message in messages)
+        self.heard.append(list(messages))
+        step = self.steps[min(turn, len(self.steps) - 1)]
+        if isinstance(step, str):
+            return ChatMessage(role="assistant", content=step)
+        calls = [
+            ToolSelection(
+                tool_name=name, tool_kwargs=args, tool_id=given[0] if given else f"call_{turn}_{place}"
+            )
+            for place, (name, args, *given) in enumerate(step)
+        ]
+        return ChatMessage(role="assistant", content="", additional_kwargs={"tool_calls": calls})
+
+
+class Model(MockFunctionCallingLLM):
+    """A function calling model that looks at its tools before it answers, as those of providers do."""
+
+    def _prepare_chat_with_tools(self, tools: Any, *args: Any, **kwargs: Any) -> Any:
+        for tool in tools:
+            tool.metadata.to_openai_tool()
+        return super()._prepare_chat_with_tools(tools, *args, **kwargs)
+
+
+def model(*steps: str | list[Asked]) -> Model:
+    """A model that says this."""
+    return Model(response_generator=Script(list(steps)))
+
+
+def agent(tools: Any, *steps: str | list[Asked], **more: Any) -> FunctionAgent:
+    """An agent with these tools, whose model says this."""
+    return FunctionAgent(tools=list(tools), llm=model(*steps), **more)
+
+
+def ask(tool: BaseTool, args: dict[str, Any], **more: Any) -> FunctionAgent:
+    """An agent that calls one tool once, and is done."""
+    return agent([tool], [(tool.metadata.name, args)], "done", **more)
+
+
+async def outputs(made: Any, ctx: Any = None, said: str = "go", **more: Any) -> list[ToolOutput]:
+    """Run a turn to its end; what the tools answered, in the order in which they did."""
+    handler = made.run(said, ctx=ctx, **more) if said else made.run(ctx=ctx, **more)
+    found = [
+        event.tool_output async for event in handler.stream_events() if isinstance(event, ToolCallResult)
+    ]
+    await handler
+    return found
+
+
+def told(made: Any, **more: Any) -> list[str]:
+    """What the tools of a turn told the model."""
+    return [output.content for output in asyncio.run(outputs(made, **more))]
+
+
+class Saved:
+    """A workflow's context as its host keeps it: text, from which another process goes on."""
+
+    serializer = JsonPickleSerializer()
+
+    @classmethod
+    def of(cls, ctx: Any) -> dict[str, Any]:
+        """The context as it is now."""
+        return ctx.to_dict(serializer=cls.serializer)
+
+    @classmethod
+    def again(cls, made: Any, saved: dict[str, Any]) -> Context:
+        """A context that goes on from there."""
+        return Context.from_dict(made, saved, serializer=cls.serializer)
