@@ -12,14 +12,19 @@ from ax_core import AX, Effect, Policy, PolicyError
 
 @dataclass(frozen=True)
 class Binding:
-    """How a set of tools is wrapped."""
+    """How a set of tools is wrapped.
+
+    Attributes:
+        sync_bridge: a tool that is async only may be called synchronously.
+    """
 
     ax: AX
     policy: Policy
     on_refusal: str = "return"
+    sync_bridge: bool = False
 
     def __hash__(self) -> int:
-        return hash((id(self.ax), id(self.policy), self.on_refusal))
+        return hash((id(self.ax), id(self.policy), self.on_refusal, self.sync_bridge))
 
 
 def policies_for(

@@ -10,9 +10,17 @@ from typing import Any
 
 from langgraph.errors import GraphBubbleUp
 
-from ax_core import AX, Budget, keys
+from ax_core import AX, AXError, Budget, TaskCancelled, TaskDead, keys
 from ax_core.app.runs import RunBlock
 from ax_core.dispatch import RunScope, current_run
+
+
+class Ended(Exception):
+    """The run of an agent that is still at work was ended; ``verdict`` says how."""
+
+    def __init__(self, verdict: AXError) -> None:
+        super().__init__(str(verdict))
+        self.verdict = verdict
 
 
 @dataclass(eq=False)
@@ -73,8 +81,15 @@ class Chains:
 
     @contextmanager
     def step(self, key: str, session: str | None) -> Iterator[RunBlock]:
-        """A step inside the run, which another process may have opened."""
-        chain = self._known(key) or self._add(key, block := self._block(key, session), block.open())
+        """A step inside the run, which another process may have opened.
+
+        Raises:
+            Ended: the run has ended for good, so there is no step.
+        """
+        try:
+            chain = self._known(key) or self._add(key, block := self._block(key, session), block.open())
+        except (TaskCancelled, TaskDead) as error:
+            raise Ended(error) from error
         token = self._begin(chain)
         kind: type[BaseException] | None = None
         try:
@@ -99,7 +114,10 @@ class Chains:
         chain = self._known(key)
         if chain is None:
             block = self._block(key, session)
-            chain = self._add(key, block, await block.aopen())
+            try:
+                chain = self._add(key, block, await block.aopen())
+            except (TaskCancelled, TaskDead) as error:
+                raise Ended(error) from error
         token = self._begin(chain)
         kind: type[BaseException] | None = None
         try:

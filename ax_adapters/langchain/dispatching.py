@@ -21,6 +21,7 @@ from .identity import identify
 from .pending import Pending, current_pending, dispatching
 from .registering import registered
 from .results import ErrorAnswer, judged, readdressed
+from .sync_bridge import async_only, for_async
 
 
 def dispatch(
@@ -28,7 +29,11 @@ def dispatch(
 ) -> Any:
     """What ``_run`` does instead of running: submit, and wait for the result."""
     pending = _pending(tool, args, kw)
-    identity, call = prepared(binding, pending, _body(pending, base._run, args, kw), False)
+    if binding.sync_bridge and async_only(tool, base):
+        body, is_async = _abody(pending, base._arun, args, for_async(base, kw, pending.config)), True
+    else:
+        body, is_async = _body(pending, base._run, args, kw), False
+    identity, call = prepared(binding, pending, body, is_async)
     return _delivered(see_through(binding, pending, call), pending, identity)
 
 

@@ -1,25 +1,30 @@
 """AXMiddleware: a whole agent under AX, without wrapping its tools one by one."""
 
 # No postponed annotations here: LangChain reads the raw ones of the state.
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Annotated, Any, NotRequired
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import PrivateStateAttr
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 
-from ax_core import AX, AXError, Budget, BudgetExceeded, Effect, Policy, PolicyError, keys
+from ax_core import AX, AXError, Budget, BudgetExceeded, Effect, Policy, PolicyError, TaskCancelled, keys
 from ax_core.app.runs import ON_BUSY, RunBlock
 from ax_core.dispatch import current_run
 
 from ..bridge import Binding, check_on_refusal, policies_for, refusals, tell_undeclared
-from .chains import Chains
+from .chains import Chains, Ended
 from .guarding import guarded
 from .model_step import abounded, bounded
 from .results import teach
 from .wrap import AnyPolicy, put_under, wrappable, wrapped
+
+
+_KEEP = 1024
 
 
 class AXState(AgentState[Any]):
@@ -36,7 +41,7 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
     Args:
         policies: by tool name; ``default_effect`` is for the tools it does not name. A name that no tool of the agent
             has is warned of, once, at the first step of the model: not refused, for tools may come later.
-        timeout, on_refusal: as in :func:`wrap_tools`.
+        timeout, on_refusal, sync_bridge: as in :func:`wrap_tools`.
         budget: of each turn; default 50 tool calls.
         model_timeout: seconds for one step of the model.
         on_busy: for a second chain on the same thread: ``"refuse"`` it, ``"wait"``, or ``"supersede"`` the first.
@@ -58,18 +63,20 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
         budget: Budget | None = None,
         model_timeout: float | None = None,
         on_busy: str = "refuse",
+        sync_bridge: bool = False,
     ) -> None:
         super().__init__()
         if on_busy not in ON_BUSY:
             raise PolicyError(f"on_busy={on_busy!r} is unknown; one of {', '.join(map(repr, ON_BUSY))}")
         if model_timeout is not None and not model_timeout > 0:
             raise PolicyError(f"model_timeout={model_timeout!r} must be seconds above zero")
-        self._ax, self._on_refusal = ax, check_on_refusal(on_refusal)
+        self._ax, self._on_refusal, self._sync_bridge = ax, check_on_refusal(on_refusal), sync_bridge
         self._default = (default_effect, timeout)
         self._policies = policies_for(policies or (), policies, default_effect, timeout)
         self._made: dict[tuple[str, str], Binding] = {}
         self._budget, self._model_timeout = budget, model_timeout
         self._chains = Chains(ax, budget, on_busy)
+        self._said_all: OrderedDict[str, None] = OrderedDict()
         policies_for((), None, default_effect, timeout)
         Policy.of({} if default_effect is None else {"effect": default_effect}, timeout=timeout)
         teach(ax)
@@ -93,7 +100,7 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
     def after_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         """Close the run."""
         if (key := _key(state)) is not None:
-            with self._chains.step(key, _session()):
+            with suppress(Ended), self._chains.step(key, _session()):
                 pass  # entered first, in case that another process opened it
             self._chains.close(key)
         return None
@@ -101,8 +108,9 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
     async def aafter_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         """:meth:`after_agent` on an event loop."""
         if (key := _key(state)) is not None:
-            async with self._chains.astep(key, _session()):
-                pass
+            with suppress(Ended):
+                async with self._chains.astep(key, _session()):
+                    pass
             await self._chains.aclose(key)
         return None
 
@@ -134,8 +142,13 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
             ) is not None:
                 return over
             return bounded(lambda: handler(request), self._model_timeout)
-        with self._chains.step(key, _session()) as block:
-            if (over := self._over(block, block.round)) is not None:
+        try:
+            with self._chains.step(key, _session()) as block:
+                if (over := self._over(block, block.round)) is not None:
+                    return over
+                return bounded(lambda: handler(request), self._model_timeout)
+        except Ended as ended:
+            if (over := self._cut_short(key, ended.verdict)) is not None:
                 return over
             return bounded(lambda: handler(request), self._model_timeout)
 
@@ -146,8 +159,13 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
             if (block := self._enclosing()) is not None and (over := await self._aover(block)) is not None:
                 return over
             return await abounded(lambda: handler(request), self._model_timeout)
-        async with self._chains.astep(key, _session()) as block:
-            if (over := await self._aover(block)) is not None:
+        try:
+            async with self._chains.astep(key, _session()) as block:
+                if (over := await self._aover(block)) is not None:
+                    return over
+                return await abounded(lambda: handler(request), self._model_timeout)
+        except Ended as ended:
+            if (over := self._cut_short(key, ended.verdict)) is not None:
                 return over
             return await abounded(lambda: handler(request), self._model_timeout)
 
@@ -165,6 +183,8 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
             count()
         except BudgetExceeded as error:
             return self._spent(block, error)
+        except TaskCancelled as error:
+            return self._cut_short(block.id, error)
         return self._unheeding(block)
 
     async def _aover(self, block: RunBlock) -> AIMessage | None:
@@ -172,7 +192,18 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
             await block.around()
         except BudgetExceeded as error:
             return self._spent(block, error)
+        except TaskCancelled as error:
+            return self._cut_short(block.id, error)
         return self._unheeding(block)
+
+    def _cut_short(self, run: str, error: AXError) -> AIMessage | None:
+        """A run that was cancelled under its agent: the model may say one more thing, and tools are refused."""
+        if run in self._said_all or self._on_refusal == "raise":
+            return self._last_word(error)
+        self._said_all[run] = None
+        while len(self._said_all) > _KEEP:
+            self._said_all.popitem(last=False)
+        return None
 
     def _spent(self, block: RunBlock, error: BudgetExceeded) -> AIMessage | None:
         # A model whose tool calls were refused may still answer with what it has.
@@ -195,16 +226,29 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
         key = _key(request.state)
         if key is None:
             return handler(guarded(request, lambda tool: self._guard(tool, self._on_refusal)))
-        with self._chains.step(key, _session()):
-            return handler(guarded(request, lambda tool: self._guard(tool, self._ending)))
+        try:
+            with self._chains.step(key, _session()):
+                return handler(guarded(request, lambda tool: self._guard(tool, self._ending)))
+        except Ended as ended:
+            return self._refused(request, ended.verdict)
 
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """:meth:`wrap_tool_call` on an event loop."""
         key = _key(request.state)
         if key is None:
             return await handler(guarded(request, lambda tool: self._guard(tool, self._on_refusal)))
-        async with self._chains.astep(key, _session()):
-            return await handler(guarded(request, lambda tool: self._guard(tool, self._ending)))
+        try:
+            async with self._chains.astep(key, _session()):
+                return await handler(guarded(request, lambda tool: self._guard(tool, self._ending)))
+        except Ended as ended:
+            return self._refused(request, ended.verdict)
+
+    def _refused(self, request: Any, verdict: AXError) -> ToolMessage:
+        """What the model reads of a call in a run that has ended."""
+        if self._on_refusal == "raise":
+            raise verdict
+        asked = request.tool_call
+        return ToolMessage(verdict.for_model, tool_call_id=asked["id"], name=asked["name"], status="error")
 
     @property
     def _ending(self) -> str:
@@ -221,7 +265,9 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
             if policy is None:
                 policy = policies_for([tool.name], None, *self._default)[tool.name]
                 tell_undeclared(self._ax, {tool.name: policy})
-            binding = self._made[tool.name, on_refusal] = Binding(self._ax, policy, on_refusal)
+            binding = self._made[tool.name, on_refusal] = Binding(
+                self._ax, policy, on_refusal, self._sync_bridge
+            )
         return put_under(tool, binding)
 
 

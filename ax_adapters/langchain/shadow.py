@@ -92,7 +92,7 @@ def _make(base: type[BaseTool], binding: Binding) -> type[BaseTool]:
             raise
 
     @functools.wraps(base._run)
-    def _run(self: Any, *args: Any, **kw: Any) -> Any:
+    def _run(self: Any, /, *args: Any, **kw: Any) -> Any:
         if id(self) in dispatching.get():
             return base._run(self, *args, **kw)
         return dispatch(binding, self, base, args, kw)
@@ -112,7 +112,7 @@ def _make(base: type[BaseTool], binding: Binding) -> type[BaseTool]:
     if base._arun is not BaseTool._arun:  # else BaseTool._arun comes through _run, on a thread
 
         @functools.wraps(base._arun)
-        async def _arun(self: Any, *args: Any, **kw: Any) -> Any:
+        async def _arun(self: Any, /, *args: Any, **kw: Any) -> Any:
             if id(self) in dispatching.get():
                 return await base._arun(self, *args, **kw)
             return await adispatch(binding, self, base, args, kw)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from langchain_core.tools import BaseTool, BaseToolkit
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool, BaseToolkit, create_retriever_tool
 from langchain_core.tools import tool as make_tool
 
 from ax_core import AX, Effect, Policy, PolicyError
@@ -25,18 +27,20 @@ def wrap_tool(
     policy: AnyPolicy | None = None,
     timeout: float | None = None,
     on_refusal: str = "return",
+    sync_bridge: bool = False,
 ) -> BaseTool:
-    """One tool under AX; a callable is made a tool first, a wrapped one comes back as it is.
+    """One tool under AX; a callable or a retriever is made a tool first, a wrapped one comes back as it is.
 
     Args:
         policy: how AX treats it; none is *undeclared*.
         timeout: the body's limit in seconds, unless the policy has one.
         on_refusal: ``"return"`` AX's verdicts to the model as error messages, or ``"raise"`` them.
+        sync_bridge: an async-only tool may be called synchronously too; it runs on an event loop of AX's own.
 
     Raises:
         PolicyError: an invalid policy, a name that is taken, or a class that cannot be wrapped.
     """
-    made = tool if isinstance(tool, BaseTool) else make_tool(tool)
+    made = as_tool(tool)
     name = made.name
     wrapped = wrap_tools(
         [made],
@@ -44,6 +48,7 @@ def wrap_tool(
         policies=None if policy is None else {name: policy},
         timeout=timeout,
         on_refusal=on_refusal,
+        sync_bridge=sync_bridge,
     )
     return wrapped[0]  # type: ignore[no-any-return]
 
@@ -56,14 +61,15 @@ def wrap_tools(
     default_effect: Effect | str | None = None,
     timeout: float | None = None,
     on_refusal: str = "return",
+    sync_bridge: bool = False,
 ) -> Any:
-    """Tools under AX: a list, tuple or toolkit of tools and callables.
+    """Tools under AX: a list, tuple or toolkit of tools, retrievers and callables.
 
     Provider dicts (``{"type": "web_search"}``) and wrapped tools pass through.
 
     Args:
         policies: by tool name; ``default_effect`` is for those it does not name.
-        timeout, on_refusal: as in :func:`wrap_tool`.
+        timeout, on_refusal, sync_bridge: as in :func:`wrap_tool`.
 
     Raises:
         PolicyError: an invalid policy, one for a tool that is not there, clashing names, or a class that cannot
@@ -76,7 +82,7 @@ def wrap_tools(
         raise PolicyError(
             f"wrap_tools takes a list, tuple or toolkit, not {type(tools).__name__}; one tool: wrap_tool"
         )
-    ready = [item if isinstance(item, BaseTool | dict) else make_tool(item) for item in tools]
+    ready = [item if isinstance(item, dict) else as_tool(item) for item in tools]
     ours = [item for item in ready if isinstance(item, BaseTool) and not wrapped(item)]
     _no_clash(ours)
     names = [item.name for item in ready if isinstance(item, BaseTool)]
@@ -84,10 +90,34 @@ def wrap_tools(
     for item in ours:
         wrappable(item)
     teach(ax)
-    done = {id(item): put_under(item, Binding(ax, made[item.name], on_refusal)) for item in ours}
+    done = {id(item): put_under(item, Binding(ax, made[item.name], on_refusal, sync_bridge)) for item in ours}
     tell_undeclared(ax, {item.name: made[item.name] for item in ours})
     result = [done.get(id(item), item) for item in ready]
     return tuple(result) if isinstance(tools, tuple) else result
+
+
+def as_tool(item: Any) -> BaseTool:
+    """A tool as it is, or what LangChain makes of a retriever or a callable.
+
+    Raises:
+        PolicyError: it is neither.
+    """
+    if isinstance(item, BaseTool):
+        return item
+    if isinstance(item, BaseRetriever):
+        about = item.__doc__ or f"Looks documents up with {item.get_name()}."
+        return create_retriever_tool(item, item.get_name(), about, response_format="content_and_artifact")
+    if isinstance(item, Runnable):
+        raise PolicyError(
+            f"{item.get_name()} is no tool; make it one: runnable.as_tool(name=…, description=…, args_schema=…)"
+        )
+    if not callable(item):
+        raise PolicyError(f"{item!r} is no tool: give a BaseTool, a retriever or a function with a docstring")
+    try:
+        made: BaseTool = make_tool(item)
+        return made
+    except ValueError as error:
+        raise PolicyError(f"{getattr(item, '__name__', item)!r} cannot be made a tool: {error}") from error
 
 
 def wrapped(tool: BaseTool) -> bool:

@@ -4,12 +4,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from langchain_core.documents import Document
+from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import BaseTool, BaseToolkit, StructuredTool
 from pydantic import BaseModel, PydanticUndefinedAnnotation
 
 from ax_adapters.langchain import wrap_tool, wrap_tools
 from ax_core import AX, Effect, Policy, PolicyError
-from support.sample_tools import Offset, add, fancy, returning, shout
+from support.driving import call_of
+from support.sample_tools import Library, Offset, add, fancy, returning, shout
 
 
 class Kit(BaseToolkit):
@@ -194,3 +197,31 @@ def test_arguments_of_which_there_is_no_schema(ax: AX) -> None:
 
     with pytest.raises(PolicyError, match=r"'calls': there is no JSON Schema .* InjectedToolArg"):
         wrap_tool(calls, ax)
+
+
+def test_a_retriever_becomes_a_tool(ax: AX) -> None:
+    """As LangChain makes one: text for the model, the documents as the artifact, replayed as they were."""
+    (made,) = wrap_tools([Library()], ax, policies={"Library": "read"})
+    assert (made.name, made.description) == ("Library", "A retriever with one document for every query.")
+    for _ in range(2):
+        with ax.override(request_id="r"):
+            message = made.invoke(call_of(made, {"query": "tea"}))
+        assert (message.content, message.artifact) == ("about tea", [Document(page_content="about tea")])
+    assert len(ax.tasks().tasks) == 1
+
+
+@pytest.mark.parametrize(
+    ("thing", "told"),
+    [
+        (RunnableLambda(lambda x: x, name="chain"), "chain is no tool; make it one: runnable.as_tool"),
+        (7, "7 is no tool"),
+        (lambda x: x, "cannot be made a tool"),
+    ],
+    ids=["runnable", "number", "lambda"],
+)
+def test_what_is_no_tool_is_refused(thing: Any, told: str, ax: AX) -> None:
+    """With what to do."""
+    with pytest.raises(PolicyError, match=told):
+        wrap_tool(thing, ax)
+    with pytest.raises(PolicyError, match=told):
+        wrap_tools([thing], ax)
