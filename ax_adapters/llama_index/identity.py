@@ -1,7 +1,8 @@
-"""Which decision of the model a call is: (the conversation, the piece of work, the tool call id, the tool, ordinal).
+"""Which decision of the model a call is: (conversation, turn, message, tool call id, tool), and an ordinal.
 
-All of them are the same when a step is executed again, for an event it waited for or from a serialised context. A later
-turn that uses a tool call id again is another piece of work.
+All of them are the same when a step is executed again: for an event it waited for, by a retry policy, from a serialised
+context. A later message or turn that uses a tool call id again is another. In a step of one's own the piece of work
+stands in for the message.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ def identify(tool: str, args_hash: str, step: Step | None, place: Place | None) 
     # Inside another task the run is that task's; what its body calls goes by its arguments, not by the model's id.
     nested = current_task.get() is not None
     run_id, session = (None, None) if nested else (place.turn, place.scope)
-    asked = step.tool_id if step.tool_name == tool and not nested else None
-    where = f"{step.item or ''}/{step.tool_id or ''}"
-    if where == "/":
+    if not (step.of_agent or step.item):
         return Identity(run_id=run_id, session=session)
+    asked = step.tool_id if step.tool_name == tool and not nested else None
+    where = (place.message or "", step.tool_id or "") if step.of_agent else (step.item or "",)
     who = f"id:{asked}" if asked else f"args:{args_hash}"
-    seat = (place.scope, where, who, tool)
+    seat = (place.scope, place.turn, *where, who, tool)
     ordinal = ordinals.of(step.worker, seat)
     return Identity(
         request_id=f"li:{keys.digest(*seat, str(ordinal))[:40]}",

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from concurrent.futures import Future
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -25,65 +26,79 @@ WAIT = 1.0
 
 log = logging.getLogger("ax")
 _ids = SystemClock()
-_known: WeakKeyDictionary[Any, Future[Place | None]] = WeakKeyDictionary()
-"""By the store of a run of a workflow: each run has one of its own."""
 _strong: set[asyncio.Task[None]] = set()
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A conversation, and the turn of it."""
+    """A conversation, a turn of it, and in an agent's turn the message of the model that asks."""
 
     scope: str
     turn: str
+    message: str | None
 
 
-def lay_down(step: Step) -> Future[Place | None]:
+@dataclass(frozen=True, eq=False)
+class _Laid:
+    """What is known of one run of a workflow; None: its store takes nothing."""
+
+    loop: asyncio.AbstractEventLoop
+    known: Future[tuple[str, str] | None]
+
+
+_laid: WeakKeyDictionary[Any, _Laid] = WeakKeyDictionary()
+"""By the store of a run of a workflow: each run has one of its own."""
+
+
+def lay_down(step: Step) -> _Laid:
     """See to it that the conversation has its name soon; must be called on its event loop."""
     store = step.ctx.store
-    known = _known.get(store)
-    if known is None:
-        known = _known[store] = Future()
-        task = asyncio.get_running_loop().create_task(_lay(step, known))
+    laid = _laid.get(store)
+    if laid is None:
+        loop = asyncio.get_running_loop()
+        laid = _laid[store] = _Laid(loop, Future())
+        task = loop.create_task(_lay(step, laid.known))
         _strong.add(task)
         task.add_done_callback(_strong.discard)
-    return known
+    return laid
 
 
 async def place_of(step: Step) -> Place | None:
     """Where a call in this step stands; None where the workflow's store takes nothing."""
-    laid = lay_down(step)
-    if not laid.done():
-        await asyncio.shield(asyncio.wrap_future(laid))
-    return laid.result()
+    known = lay_down(step).known
+    if not known.done():
+        await asyncio.shield(asyncio.wrap_future(known))
+    named = known.result()
+    return None if named is None else Place(*named, await _message(step))
 
 
 def known_place(step: Step) -> Place | None:
     """:func:`place_of` for code that cannot await; None also where the event loop has not come round to it."""
-    laid = _known.get(step.ctx.store)
+    laid = _laid.get(step.ctx.store)
     if laid is None:
         return None
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        wait = WAIT
-    else:
-        wait = 0.0  # the loop that would lay it down is the one that stands here
-    try:
-        return laid.result(wait)
-    except TimeoutError:
-        return None
+        found = asyncio.run_coroutine_threadsafe(place_of(step), laid.loop)
+        try:
+            return found.result(WAIT)
+        except TimeoutError:
+            return None
+    # The loop that would have to look stands here.
+    named = laid.known.result() if laid.known.done() else None
+    return None if named is None else Place(*named, None)
 
 
-async def _lay(step: Step, laid: Future[Place | None]) -> None:
-    place = None
+async def _lay(step: Step, known: Future[tuple[str, str] | None]) -> None:
+    named = None
     try:
         store = step.ctx.store
         scope = await store.get(SCOPE, default=None)
         if not scope:
             scope = _ids.new_id()
             await store.set(SCOPE, scope)
-        place = Place(str(scope), await _turn(step, str(scope)))
+        named = str(scope), await _turn(step, str(scope))
     except Exception as error:
         log.warning(
             "the state of this workflow takes no %r (%s: %s), so its tool calls cannot be recognised when it is "
@@ -93,20 +108,49 @@ async def _lay(step: Step, laid: Future[Place | None]) -> None:
             error,
         )
     finally:
-        laid.set_result(place)
+        known.set_result(named)
 
 
 async def _turn(step: Step, scope: str) -> str:
     """The turn, by the piece of work in which its agent first looked at its tools: the same when that is resumed.
 
     An agent counts its rounds from 0 in each turn, so a look before the first is of another turn, unless it is the
-    same piece of work again.
+    same piece of work again. A model that never looks is told by what it has heard.
     """
     store = step.ctx.store
-    known = await store.get(TURN, default=None)
     said = str(await store.get("user_msg_str", default=""))
-    first = await store.get("num_iterations", default=None) == 0 and step.item is not None
+    first = await store.get("num_iterations", default=None) == 0
+    known = await store.get(TURN, default=None)
     if not known or known.get("said") != said or (first and known.get("item") != step.item):
-        known = {"item": step.item or "", "said": said}
+        item = step.item if first and step.item else str(await _heard(store))
+        known = {"item": item, "said": said}
         await store.set(TURN, known)
     return keys.idempotency_key("turn", scope, known["item"], said)
+
+
+async def _heard(store: Any) -> int:
+    memory = await store.get("memory", default=None)
+    messages = await memory.aget_all() if hasattr(memory, "aget_all") else []
+    return sum(1 for message in messages if _role(message) == "user")
+
+
+async def _message(step: Step) -> str | None:
+    """Which message of the model a call of an agent is in.
+
+    The number of its messages that something was answered to since, over all agents of the turn: not the piece of work,
+    for a context that was saved in the middle of handing out calls hands them out once more.
+    """
+    if not step.of_agent:
+        return None
+    store = step.ctx.store
+    messages = await store.get("scratchpad", default=None) or []
+    roles = ["", *map(_role, messages)]
+    begun = sum(1 for before, role in pairwise(roles) if role == "assistant" != before)
+    results = await store.get("current_tool_calls", default=None) or []
+    handed = sum(1 for result in results if getattr(result, "tool_name", None) == "handoff")
+    return f"{handed}.{begun}"
+
+
+def _role(message: Any) -> str:
+    role = getattr(message, "role", "")
+    return str(getattr(role, "value", role))

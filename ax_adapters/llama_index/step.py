@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from llama_index.core.agent.workflow.workflow_events import ToolCall
 from llama_index.core.workflow import Context, StartEvent
 
 _runtime: Any
@@ -49,6 +50,11 @@ class Step:
     def event(self) -> Any:
         """What set the step off."""
         return getattr(self.worker, "event", None)
+
+    @property
+    def of_agent(self) -> bool:
+        """Whether it carries out a call that one of LlamaIndex's agents handed out."""
+        return isinstance(self.event, ToolCall)
 
     @property
     def begins(self) -> bool:

@@ -40,6 +40,8 @@ class Call:
 class Script:
     """Its k-th step answers a conversation that holds k messages of the model's own: the same history, the same answer.
 
+    One that ends in a message of its own was cut off right after it, and gets that message again.
+
     Attributes:
         heard: the conversations it was shown.
     """
@@ -49,6 +51,7 @@ class Script:
 
     def __call__(self, messages: list[ChatMessage], **_: Any) -> ChatMessage:
         turn = sum(message.role.value == "assistant" for message in messages)
+        turn -= bool(messages) and messages[-1].role.value == "assistant"
         self.heard.append(list(messages))
         step = self.steps[min(turn, len(self.steps) - 1)]
         if isinstance(step, str):
