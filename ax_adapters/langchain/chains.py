@@ -18,9 +18,9 @@ from ax_core.dispatch import RunScope, current_run
 class Ended(Exception):
     """The run of an agent that is still at work was ended; ``verdict`` says how."""
 
-    def __init__(self, verdict: AXError) -> None:
+    def __init__(self, verdict: AXError, run: str) -> None:
         super().__init__(str(verdict))
-        self.verdict = verdict
+        self.verdict, self.run = verdict, run
 
 
 @dataclass(eq=False)
@@ -86,10 +86,13 @@ class Chains:
         Raises:
             Ended: the run has ended for good, so there is no step.
         """
-        try:
-            chain = self._known(key) or self._add(key, block := self._block(key, session), block.open())
-        except (TaskCancelled, TaskDead) as error:
-            raise Ended(error) from error
+        chain = self._known(key)
+        if chain is None:
+            block = self._block(key, session)
+            try:
+                chain = self._add(key, block, block.open())
+            except (TaskCancelled, TaskDead) as error:
+                raise Ended(error, block.id) from error
         token = self._begin(chain)
         kind: type[BaseException] | None = None
         try:
@@ -117,7 +120,7 @@ class Chains:
             try:
                 chain = self._add(key, block, await block.aopen())
             except (TaskCancelled, TaskDead) as error:
-                raise Ended(error) from error
+                raise Ended(error, block.id) from error
         token = self._begin(chain)
         kind: type[BaseException] | None = None
         try:
@@ -143,8 +146,13 @@ class Chains:
         return block
 
     def _known(self, key: str) -> Chain | None:
+        """The chain, unless it was paused because nobody came back to it for a while."""
         with self._lock:
-            return self._open.get(key)
+            chain = self._open.get(key)
+            if chain is not None and not chain.inside and not chain.block.back():
+                del self._open[key]
+                return None
+            return chain
 
     def _add(self, key: str, block: RunBlock, scope: RunScope) -> Chain:
         with self._lock:

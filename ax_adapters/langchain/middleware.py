@@ -1,30 +1,27 @@
 """AXMiddleware: a whole agent under AX, without wrapping its tools one by one."""
 
 # No postponed annotations here: LangChain reads the raw ones of the state.
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Annotated, Any, NotRequired
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import PrivateStateAttr
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 
-from ax_core import AX, AXError, Budget, BudgetExceeded, Effect, Policy, PolicyError, TaskCancelled, keys
+from ax_core import AX, AXError, Budget, Effect, Policy, PolicyError, keys
 from ax_core.app.runs import ON_BUSY, RunBlock
 from ax_core.dispatch import current_run
 
-from ..bridge import Binding, check_on_refusal, policies_for, refusals, tell_undeclared
+from ..bridge import Binding, check_on_refusal, policies_for, tell_undeclared
 from .chains import Chains, Ended
+from .forks import begun, branched, run_in, with_run
 from .guarding import guarded
-from .model_step import abounded, bounded
 from .results import teach
+from .rounds import Rounds
 from .wrap import AnyPolicy, put_under, wrappable, wrapped
-
-
-_KEEP = 1024
 
 
 class AXState(AgentState[Any]):
@@ -74,9 +71,9 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
         self._default = (default_effect, timeout)
         self._policies = policies_for(policies or (), policies, default_effect, timeout)
         self._made: dict[tuple[str, str], Binding] = {}
-        self._budget, self._model_timeout = budget, model_timeout
+        self._budget = budget
         self._chains = Chains(ax, budget, on_busy)
-        self._said_all: OrderedDict[str, None] = OrderedDict()
+        self._rounds = Rounds(on_refusal, model_timeout)
         policies_for((), None, default_effect, timeout)
         Policy.of({} if default_effect is None else {"effect": default_effect}, timeout=timeout)
         teach(ax)
@@ -121,7 +118,8 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
             return None, None
         session = _session()
         # The place of this step: the same when it is run again after a crash, new in each turn.
-        return f"agent:{keys.digest(session or '', str(conf.get('checkpoint_ns') or id(conf)))[:40]}", session
+        key = f"agent:{keys.digest(session or '', str(conf.get('checkpoint_ns') or id(conf)))[:40]}"
+        return begun(key, conf), session
 
     # -- the model -------------------------------------------------------------------------------------------
 
@@ -136,38 +134,32 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Count a decision round, and bound the step's time."""
         self._tell_unused(request.tools)
+        rounds = self._rounds
         if (key := _key(request.state)) is None:
-            if (block := self._enclosing()) is not None and (
-                over := self._over(block, block.round)
-            ) is not None:
-                return over
-            return bounded(lambda: handler(request), self._model_timeout)
+            block = self._enclosing()
+            if block is None:
+                return rounds.alone(lambda: handler(request))
+            return rounds.step(block, lambda: handler(request))
         try:
             with self._chains.step(key, _session()) as block:
-                if (over := self._over(block, block.round)) is not None:
-                    return over
-                return bounded(lambda: handler(request), self._model_timeout)
+                return with_run(rounds.step(block, lambda: handler(request)), key, request.state)
         except Ended as ended:
-            if (over := self._cut_short(key, ended.verdict)) is not None:
-                return over
-            return bounded(lambda: handler(request), self._model_timeout)
+            return rounds.cut_short(ended.run, ended.verdict) or rounds.alone(lambda: handler(request))
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """:meth:`wrap_model_call` on an event loop."""
         self._tell_unused(request.tools)
+        rounds = self._rounds
         if (key := _key(request.state)) is None:
-            if (block := self._enclosing()) is not None and (over := await self._aover(block)) is not None:
-                return over
-            return await abounded(lambda: handler(request), self._model_timeout)
+            block = self._enclosing()
+            if block is None:
+                return await rounds.aalone(lambda: handler(request))
+            return await rounds.astep(block, lambda: handler(request))
         try:
             async with self._chains.astep(key, _session()) as block:
-                if (over := await self._aover(block)) is not None:
-                    return over
-                return await abounded(lambda: handler(request), self._model_timeout)
+                return with_run(await rounds.astep(block, lambda: handler(request)), key, request.state)
         except Ended as ended:
-            if (over := self._cut_short(key, ended.verdict)) is not None:
-                return over
-            return await abounded(lambda: handler(request), self._model_timeout)
+            return rounds.cut_short(ended.run, ended.verdict) or await rounds.aalone(lambda: handler(request))
 
     def _enclosing(self) -> RunBlock | None:
         scope = current_run.get()
@@ -176,48 +168,6 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
         block = self._ax.run()
         block.id = scope.id
         return block
-
-    def _over(self, block: RunBlock, count: Callable[[], None]) -> AIMessage | None:
-        """The last word of an agent whose budget is used up; None: it may go on."""
-        try:
-            count()
-        except BudgetExceeded as error:
-            return self._spent(block, error)
-        except TaskCancelled as error:
-            return self._cut_short(block.id, error)
-        return self._unheeding(block)
-
-    async def _aover(self, block: RunBlock) -> AIMessage | None:
-        try:
-            await block.around()
-        except BudgetExceeded as error:
-            return self._spent(block, error)
-        except TaskCancelled as error:
-            return self._cut_short(block.id, error)
-        return self._unheeding(block)
-
-    def _cut_short(self, run: str, error: AXError) -> AIMessage | None:
-        """A run that was cancelled under its agent: the model may say one more thing, and tools are refused."""
-        if run in self._said_all or self._on_refusal == "raise":
-            return self._last_word(error)
-        self._said_all[run] = None
-        while len(self._said_all) > _KEEP:
-            self._said_all.popitem(last=False)
-        return None
-
-    def _spent(self, block: RunBlock, error: BudgetExceeded) -> AIMessage | None:
-        # A model whose tool calls were refused may still answer with what it has.
-        return self._unheeding(block) if refusals.known(block.id) else self._last_word(error)
-
-    def _unheeding(self, block: RunBlock) -> AIMessage | None:
-        if (error := refusals.over(block.id)) is not None:
-            return self._last_word(error)
-        return None
-
-    def _last_word(self, error: AXError) -> AIMessage:
-        if self._on_refusal == "raise":
-            raise error
-        return AIMessage(f"I had to stop here: {error}", additional_kwargs={"ax_code": error.code})
 
     # -- the tools -------------------------------------------------------------------------------------------
 
@@ -272,8 +222,8 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
 
 
 def _key(state: Any) -> str | None:
-    key = state.get("ax_run") if isinstance(state, dict) else getattr(state, "ax_run", None)
-    return key if isinstance(key, str) else None
+    key = run_in(state)
+    return None if key is None else branched(key, get_config().get("configurable") or {})
 
 
 def _session() -> str | None:

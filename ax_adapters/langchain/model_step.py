@@ -11,11 +11,18 @@ from typing import Any
 from ax_core import TaskTimeout
 
 
+class StepTooLong(TaskTimeout):
+    """The model did not answer in time."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"the model's step took longer than {seconds:g} s; no tool was called by it")
+
+
 def bounded(step: Callable[[], Any], seconds: float | None) -> Any:
     """Run a model step, for at most so long; one that goes on is left to itself, and its answer is dropped.
 
     Raises:
-        TaskTimeout: the time ran out.
+        StepTooLong: the time ran out.
     """
     if seconds is None:
         return step()
@@ -33,7 +40,7 @@ def bounded(step: Callable[[], Any], seconds: float | None) -> Any:
 
     threading.Thread(target=work, name="ax-model-step", daemon=True).start()
     if not ended.wait(seconds):
-        raise _too_long(seconds)
+        raise StepTooLong(seconds)
     value, error = box[0]
     if error is not None:
         raise error
@@ -49,9 +56,5 @@ async def abounded(step: Callable[[], Awaitable[Any]], seconds: float | None) ->
             return await step()
     except TimeoutError:
         if limit.expired():
-            raise _too_long(seconds) from None
+            raise StepTooLong(seconds) from None
         raise
-
-
-def _too_long(seconds: float) -> TaskTimeout:
-    return TaskTimeout(f"the model's step took longer than {seconds:g} s; no tool was called by it")

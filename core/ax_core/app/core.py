@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..clock import Clock, SystemClock, micros
+from ..clock import Clock, Micros, SystemClock, micros
 from ..codec import Codec
 from ..control import Tell
 from ..dispatch import RunScope, Waiters, Wiring
@@ -29,6 +29,8 @@ from .watch import Watch
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
+    from .steps import Steps
+
 _abandoned: list[Any] = []
 """A parent's connections in a forked child: never used, and never closed, for closing would drop the parent's locks."""
 
@@ -46,6 +48,7 @@ class Core:
         self.registry = Registry()
         self.codec = Codec(cap=settings.result_cap)
         self.sessions: set[RunScope] = set()
+        self.resting: dict[Steps, tuple[float, Micros]] = {}
         self.closed = False
         self.opens: Callable[..., Database] = Database
         self.watching = True
@@ -151,6 +154,7 @@ class Core:
         self.hooks.forked(self.threads)
         self._wirings.clear()
         self.sessions.clear()
+        self.resting.clear()
 
     def _wire(self, ns: str) -> Wiring:
         assert self._db is not None
@@ -240,7 +244,8 @@ class Core:
 
     def forget(self) -> None:
         """For tests: nothing is open, as in a process that has just started."""
-        self._wirings, self._pid, self._watch, self._db, self.sessions = {}, 0, None, None, set()
+        self._wirings, self._pid, self._watch, self._db = {}, 0, None, None
+        self.sessions, self.resting = set(), {}
 
 
 _SWAPPED = (
@@ -252,6 +257,7 @@ _SWAPPED = (
         "watching",
         "closed",
         "sessions",
+        "resting",
         "waiters",
         "live",
         "owner",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..control import cancel_run
 from ..dispatch import RunScope, Wiring, current_run, current_task
 from ..dispatch.call import bounded
-from ..dispatch.spend import spend
+from ..dispatch.spend import a_round
 from ..errors import AXError, PolicyError, SessionBusy
 from ..faults import Crash
 from ..model import Budget, RunRow
@@ -17,7 +17,6 @@ from ..sessions import enter, leave
 from ..sessions.runs import Opening
 from ..states import Reason
 from ..store import Op
-from ..store.runs import Draw
 from .steps import Steps
 
 if TYPE_CHECKING:
@@ -95,23 +94,25 @@ class RunBlock(Steps):
             await asyncio.sleep(LOOK_AGAIN)
             wiring.clock.skip(LOOK_AGAIN)
 
-    def round(self) -> None:
-        """Count one decision round of the model.
+    def round(self) -> float | None:
+        """Count one decision round of the model; the seconds that the run has left, None where they are not limited.
 
         Raises:
             BudgetExceeded: the run has no more of them.
         """
         wiring = self._core.wiring(self._ns)
-        refused = wiring.db.write(spend(wiring, self.id, Draw(rounds=1)), "control")
+        refused, left = wiring.db.write(a_round(wiring, self.id), "control")
         if refused is not None:
             raise refused
+        return left
 
-    async def around(self) -> None:
+    async def around(self) -> float | None:
         """:meth:`round` on an event loop."""
         wiring = await self._core.awiring(self._ns)
-        refused = await wiring.db.awrite(spend(wiring, self.id, Draw(rounds=1)), "control")
+        refused, left = await wiring.db.awrite(a_round(wiring, self.id), "control")
         if refused is not None:
             raise refused
+        return left
 
     def close(self, kind: type[BaseException] | None = None) -> None:
         """End what :meth:`open` began; ``kind`` is the exception that ended it."""
@@ -192,6 +193,7 @@ class RunBlock(Steps):
     def _left(self, kind: type[BaseException] | None) -> Op[Any] | None:
         assert self._scope is not None
         self._core.sessions.discard(self._scope)
+        self._core.resting.pop(self, None)
         if kind is not None and issubclass(kind, Crash):
             return None  # who died releases nothing
         scope, clock = self._scope, self._core.clock

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from ..clock import micros
+from ..clock import Micros, micros
 from ..dispatch import RunScope, Wiring
 from ..sessions import pause
-from ..store import Op, locks
+from ..store import Op, Tx, locks
 
 if TYPE_CHECKING:
     from .core import Core
 
 BETWEEN_STEPS = 5.0
-"""Seconds for which a session is held while no step runs: a host that paused elsewhere is not heard of again."""
+"""Seconds for which a run is held while no step runs: a host that paused elsewhere is not heard of again. Then it is
+paused, from the moment on at which its last step ended."""
 
 
 class Steps:
@@ -23,11 +24,29 @@ class Steps:
     _core: Core
     _ns: str
     _scope: RunScope | None
+    _rested = _left_behind = False
 
-    def back(self) -> None:
-        """A step begins: the session is renewed again. A lapsed one is taken back by the first call."""
+    def back(self) -> bool:
+        """A step begins: the session is renewed again. False: the run was paused meanwhile; it must be entered again,
+        and this block is of no use any more."""
         assert self._scope is not None
+        if self._core.resting.pop(self, None) is None and self._rested:
+            self._left_behind = True
+            return False
+        self._rested = False
         self._core.sessions.add(self._scope)
+        return True
+
+    def lapsing(self, at: Micros) -> Op[None]:
+        """Nobody came back in time: what pauses the run, unless it was entered again."""
+        assert self._scope is not None
+        scope = self._scope
+
+        def op(tx: Tx) -> None:
+            if not self._left_behind:
+                pause(tx, scope.id, scope.token, at)
+
+        return op
 
     def rest(self) -> None:
         """No step runs now: hold the session a little longer, for the next one."""
@@ -51,6 +70,8 @@ class Steps:
 
     def _resting(self) -> tuple[Wiring, Op[Any]]:
         scope, wiring = self._leaving()
+        self._rested = True
+        self._core.resting[self] = wiring.clock.monotonic(), wiring.clock.now()
         if scope.session is None or scope.id != scope.root_id:  # a sub-run's session is its parent's to hold
             return wiring, lambda tx: None
         session, until = scope.session, wiring.clock.now() + min(wiring.lease, micros(BETWEEN_STEPS))
@@ -63,4 +84,5 @@ class Steps:
     def _leaving(self) -> tuple[RunScope, Wiring]:
         assert self._scope is not None
         self._core.sessions.discard(self._scope)
+        self._core.resting.pop(self, None)
         return self._scope, self._core.ready(self._ns) or self._core.wiring(self._ns)

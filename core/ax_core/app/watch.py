@@ -22,6 +22,7 @@ from ..scheduler import (
     to_reconcile,
 )
 from ..store import Tx, tasks, transitions
+from .steps import BETWEEN_STEPS
 
 if TYPE_CHECKING:
     from .core import Core
@@ -37,6 +38,7 @@ class Watch:
         self._core, self._db = core, core.db
         # Its own, whatever a test puts in their place meanwhile: another clock must not judge this store's leases.
         self._clock, self._live, self._sessions = core.clock, core.live, core.sessions
+        self._resting = core.resting
         self._owner, self._tell, self._wirings = core.owner, core.tell, core._wirings
         self._stopped = False
         self._reconciling = _thread.allocate_lock()
@@ -75,6 +77,10 @@ class Watch:
             for attempt in attempts:
                 self._bury(attempt)
                 self._warn(attempt, now)
+        for block, (since, at) in list(self._resting.items()):
+            # Whoever takes it out of there has it: this, or the step that comes back to it at the same moment.
+            if now - since > BETWEEN_STEPS and self._resting.pop(block, None) is not None:
+                self._db.write(block.lapsing(at), "control")
         if everything or now - self._last_beat >= core.settings.heartbeat:
             self._last_beat = now
             self.beat(attempts, apart)

@@ -79,7 +79,7 @@ def test_it_raises_where_asked(ax: AX, drive: Drive) -> None:
 
 @pytest.mark.parametrize("where", ["the same middleware", "another one"])
 def test_an_agent_that_waited_for_a_person(where: str, ax: AX, drive: Drive) -> None:
-    """Resumed after its run was cancelled, it does nothing more; the conversation goes on, and the next turn is free."""
+    """Resumed after its run was cancelled, it does nothing more; the conversation goes on."""
     saver, script = InMemorySaver(), [[("ask", {"n": 1})], "It was cancelled.", [("note", {"n": 7})], "end"]
     agent = agent_of(ax, script, saver)
     assert drive(agent, said(), thread())["__interrupt__"]

@@ -7,14 +7,18 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 
 from ax_adapters.langchain import AXMiddleware
 from ax_core import AX, Budget, BudgetExceeded, RunState, SessionBusy, TaskTimeout
 from support.driving import Drive
+from support.fresh import tick
 from support.resuming import Life
 from support.scripted import Scripted, answers, said, thread, told
+from support.skew import Skew
 
 
 @tool
@@ -228,3 +232,83 @@ def test_nothing_blocks_the_event_loop(ax: AX) -> None:
 
     with blockbuster_ctx():
         assert told(asyncio.run(main())) == ["quick"]
+
+
+def test_a_pause_of_somebody_elses_is_noticed(ax: AX, clock: Skew, drive: Drive) -> None:
+    """A middleware that asks a person after the model tells nobody; once no step came for five seconds the run is
+    paused, from its last step on: its session is free and its wall time stands."""
+    agent = create_agent(
+        Scripted(script=[NOTES[0], [("note", {"n": 1})], "end"]),
+        [note],
+        middleware=[
+            AXMiddleware(ax, budget=Budget(seconds=60)),
+            HumanInTheLoopMiddleware({"note": True}, interrupt_mode="batched"),
+        ],
+        checkpointer=InMemorySaver(),
+    )
+    answer = Command(resume={"decisions": [{"type": "approve"}]})
+    drive(agent, said(), thread())
+    drive(agent, answer, thread())
+    (task,) = ax.tasks().tasks
+    clock.ahead(4)
+    tick(ax)
+    assert ax.tree(task.run_id).run.state is RunState.OPEN
+    clock.ahead(2)
+    tick(ax)
+    assert ax.tree(task.run_id).run.state is RunState.PAUSED
+    with ax.run(session="T"):
+        pass
+    clock.ahead(100)
+    tick(ax)
+    result = drive(agent, answer, thread())
+    assert (told(result), result["messages"][-1].text) == (["noted 0", "noted 1"], "end")
+    assert {each.run_id for each in ax.tasks().tasks} == {task.run_id}
+    assert ax.tree(task.run_id).run.state is RunState.DONE
+
+
+def test_a_slow_step_is_no_pause(ax: AX, clock: Skew, drive: Drive) -> None:
+    """While a model or a tool is at work, the run is not let go of."""
+
+    def slow(messages: Any) -> Any:
+        clock.ahead(30)
+        tick(ax)
+        assert the_run(ax).state is RunState.OPEN
+        return "end"
+
+    drive(agent_of(ax, [NOTES[0], slow]), said(), thread())
+    assert the_run(ax).state is RunState.DONE
+
+
+@pytest.mark.parametrize("own", [None, 20.0], ids=["no limit of its own", "a larger one"])
+def test_the_models_step_ends_with_the_runs_time(own: float | None, ax: AX, drive: Drive) -> None:
+    """A model that hangs is given up on when the run has no time left; the agent ends with why."""
+    go = threading.Event()
+
+    def hangs(messages: Any) -> str:
+        go.wait(20)
+        return "late"
+
+    try:
+        agent = agent_of(ax, [NOTES[0], hangs], budget=Budget(seconds=1.0), model_timeout=own)
+        result = drive_free(drive, agent, go)
+    finally:
+        go.set()
+    assert told(result) == ["noted 0"]
+    assert "wall time" in result["messages"][-1].text
+    assert result["messages"][-1].additional_kwargs["ax_code"] == "budget_exceeded"
+    assert the_run(ax).state is RunState.DEAD
+
+
+def test_its_own_limit_still_counts_in_a_run_with_time(ax: AX, drive: Drive) -> None:
+    """The smaller of the two."""
+    go = threading.Event()
+
+    def hangs(messages: Any) -> str:
+        go.wait(20)
+        return "late"
+
+    try:
+        with pytest.raises(TaskTimeout, match=r"longer than 0\.2 s"):
+            drive_free(drive, agent_of(ax, [hangs], budget=Budget(seconds=60), model_timeout=0.2), go)
+    finally:
+        go.set()
