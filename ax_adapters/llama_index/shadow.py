@@ -66,7 +66,7 @@ def _sync(base: Any, binding: Binding, door: str) -> Any:
     bare = getattr(base, door)
 
     @functools.wraps(bare)
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if id(self) in dispatching.get():
             return bare(self, *args, **kwargs)
         return dispatch(binding, learn(self, args, kwargs), base, door)
@@ -78,7 +78,7 @@ def _async(base: Any, binding: Binding) -> Any:
     bare = base.acall
 
     @functools.wraps(bare)
-    async def acall(self: Any, *args: Any, **kwargs: Any) -> Any:
+    async def acall(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if id(self) in dispatching.get():
             return await bare(self, *args, **kwargs)
         return await adispatch(binding, learn(self, args, kwargs), base)

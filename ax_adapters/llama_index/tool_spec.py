@@ -15,6 +15,7 @@ from ax_core.dispatch import current_run
 from ..bridge import CANCEL, PENDING, STATUS, Own, check_on_refusal
 from .ax_tools import RegisteredTool
 from .place import Place, known_place, place_of
+from .results import teach
 from .step import current_step
 
 
@@ -31,6 +32,7 @@ class AXToolSpec(BaseToolSpec):
     """
 
     def __init__(self, ax: AX, names: Iterable[str] | None = None, *, on_refusal: str = "return") -> None:
+        teach(ax)
         self._ax, self._on_refusal = ax, check_on_refusal(on_refusal)
         self._names = None if names is None else list(names)
         for name in self._names or ():
@@ -67,6 +69,12 @@ class AXToolSpec(BaseToolSpec):
         return made
 
 
+class ControlTool(FunctionTool):
+    """A tool about the agent's own calls. It is no task itself: what it does is on record where it does it."""
+
+    __ax_binding__ = None  # so that wrapping a list with it leaves it as it is
+
+
 class AXControlToolSpec(BaseToolSpec):
     """What an agent may ask and do about its own calls; to approve, resolve or requeue is for people.
 
@@ -87,6 +95,7 @@ class AXControlToolSpec(BaseToolSpec):
         """The tools."""
         tools = super().to_tool_list(*args, **kwargs)
         for tool in tools:
+            tool.__class__ = ControlTool
             # Without the signature that LlamaIndex puts before it: a model does not know what a method is.
             tool.metadata.description = (tool.real_fn.__doc__ or "").strip()
         return tools
