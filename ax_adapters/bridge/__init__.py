@@ -3,6 +3,7 @@
 from .control import CANCEL, PENDING, STATUS, Own
 from .decisions import DECISIONS, Decision, Responded, adecide, decide
 from .identity import Identity
+from .mcp import MCP_HINTS, carry_key, check_mcp_hints, hinted
 from .ordinals import Ordinals, ordinals
 from .policies import Binding, policies_for, tell_undeclared
 from .refusals import ON_REFUSAL, REFUSALS_BEFORE_RAISING, Refusals, check_on_refusal, refusals
@@ -10,6 +11,7 @@ from .refusals import ON_REFUSAL, REFUSALS_BEFORE_RAISING, Refusals, check_on_re
 __all__ = [
     "CANCEL",
     "DECISIONS",
+    "MCP_HINTS",
     "ON_REFUSAL",
     "PENDING",
     "REFUSALS_BEFORE_RAISING",
@@ -22,8 +24,11 @@ __all__ = [
     "Refusals",
     "Responded",
     "adecide",
+    "carry_key",
+    "check_mcp_hints",
     "check_on_refusal",
     "decide",
+    "hinted",
     "ordinals",
     "policies_for",
     "refusals",

@@ -24,7 +24,10 @@ class Binding:
     sync_bridge: bool = False
 
     def __hash__(self) -> int:
-        return hash((id(self.ax), id(self.policy), self.on_refusal, self.sync_bridge))
+        # Equal policies must hash alike (MCP tools are wrapped anew for each request), and callables need not hash.
+        policy = self.policy
+        named = (policy.effect, policy.timeout, policy.retries, policy.version)
+        return hash((id(self.ax), named, self.on_refusal, self.sync_bridge))
 
 
 def policies_for(

@@ -15,13 +15,13 @@ from ax_core import AX, AXError, Budget, Effect, Policy, PolicyError, keys
 from ax_core.app.runs import ON_BUSY, RunBlock
 from ax_core.dispatch import current_run
 
-from ..bridge import Binding, check_on_refusal, policies_for, tell_undeclared
+from ..bridge import Binding, check_mcp_hints, check_on_refusal, policies_for, tell_undeclared
 from .chains import Chains, Ended
 from .forks import begun, branched, run_in, with_run
 from .guarding import guarded
 from .results import teach
 from .rounds import Rounds
-from .wrap import AnyPolicy, put_under, wrappable, wrapped
+from .wrap import AnyPolicy, by_hints, put_under, wrappable, wrapped
 
 
 class AXState(AgentState[Any]):
@@ -38,7 +38,7 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
     Args:
         policies: by tool name; ``default_effect`` is for the tools it does not name. A name that no tool of the agent
             has is warned of, once, at the first step of the model: not refused, for tools may come later.
-        timeout, on_refusal, sync_bridge: as in :func:`wrap_tools`.
+        timeout, on_refusal, sync_bridge, mcp_hints: as in :func:`wrap_tools`.
         budget: of each turn; default 50 tool calls.
         model_timeout: seconds for one step of the model.
         on_busy: for a second chain on the same thread: ``"refuse"`` it, ``"wait"``, or ``"supersede"`` the first.
@@ -61,6 +61,7 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
         model_timeout: float | None = None,
         on_busy: str = "refuse",
         sync_bridge: bool = False,
+        mcp_hints: str = "tighten",
     ) -> None:
         super().__init__()
         if on_busy not in ON_BUSY:
@@ -68,6 +69,7 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
         if model_timeout is not None and not model_timeout > 0:
             raise PolicyError(f"model_timeout={model_timeout!r} must be seconds above zero")
         self._ax, self._on_refusal, self._sync_bridge = ax, check_on_refusal(on_refusal), sync_bridge
+        self._mcp_hints = check_mcp_hints(mcp_hints)
         self._default = (default_effect, timeout)
         self._policies = policies_for(policies or (), policies, default_effect, timeout)
         self._made: dict[tuple[str, str], Binding] = {}
@@ -214,6 +216,7 @@ class AXMiddleware(AgentMiddleware[Any, Any, Any]):
             policy = self._policies.get(tool.name)
             if policy is None:
                 policy = policies_for([tool.name], None, *self._default)[tool.name]
+                policy = by_hints(tool, policy, self._mcp_hints)
                 tell_undeclared(self._ax, {tool.name: policy})
             binding = self._made[tool.name, on_refusal] = Binding(
                 self._ax, policy, on_refusal, self._sync_bridge

@@ -12,7 +12,15 @@ from langchain_core.tools import tool as make_tool
 
 from ax_core import AX, Effect, Policy, PolicyError
 
-from ..bridge import Binding, check_on_refusal, policies_for, tell_undeclared
+from ..bridge import (
+    Binding,
+    check_mcp_hints,
+    check_on_refusal,
+    hinted,
+    policies_for,
+    tell_undeclared,
+)
+from .mcp import hints_of, is_mcp, prepare_mcp
 from .registering import announce
 from .results import teach
 from .shadow import MARK, shadow
@@ -28,6 +36,7 @@ def wrap_tool(
     timeout: float | None = None,
     on_refusal: str = "return",
     sync_bridge: bool = False,
+    mcp_hints: str = "tighten",
 ) -> BaseTool:
     """One tool under AX; a callable or a retriever is made a tool first, a wrapped one comes back as it is.
 
@@ -36,6 +45,8 @@ def wrap_tool(
         timeout: the body's limit in seconds, unless the policy has one.
         on_refusal: ``"return"`` AX's verdicts to the model as error messages, or ``"raise"`` them.
         sync_bridge: an async-only tool may be called synchronously too; it runs on an event loop of AX's own.
+        mcp_hints: what an MCP server's annotations may do to a tool that no policy names: ``"tighten"`` it only,
+            ``"trust"``: relax it too, or ``"confirm"``: tighten it, and let destructiveHint ask a person.
 
     Raises:
         PolicyError: an invalid policy, a name that is taken, or a class that cannot be wrapped.
@@ -49,6 +60,7 @@ def wrap_tool(
         timeout=timeout,
         on_refusal=on_refusal,
         sync_bridge=sync_bridge,
+        mcp_hints=mcp_hints,
     )
     return wrapped[0]  # type: ignore[no-any-return]
 
@@ -62,6 +74,7 @@ def wrap_tools(
     timeout: float | None = None,
     on_refusal: str = "return",
     sync_bridge: bool = False,
+    mcp_hints: str = "tighten",
 ) -> Any:
     """Tools under AX: a list, tuple or toolkit of tools, retrievers and callables.
 
@@ -69,13 +82,14 @@ def wrap_tools(
 
     Args:
         policies: by tool name; ``default_effect`` is for those it does not name.
-        timeout, on_refusal, sync_bridge: as in :func:`wrap_tool`.
+        timeout, on_refusal, sync_bridge, mcp_hints: as in :func:`wrap_tool`.
 
     Raises:
         PolicyError: an invalid policy, one for a tool that is not there, clashing names, or a class that cannot
             be wrapped.
     """
     check_on_refusal(on_refusal)
+    check_mcp_hints(mcp_hints)
     if isinstance(tools, BaseToolkit):
         tools = tools.get_tools()
     if isinstance(tools, BaseTool) or not isinstance(tools, Sequence):
@@ -89,6 +103,8 @@ def wrap_tools(
     made = policies_for(names, policies, default_effect, timeout)
     for item in ours:
         wrappable(item)
+        if item.name not in (policies or ()):
+            made[item.name] = by_hints(item, made[item.name], mcp_hints)
     teach(ax)
     done = {id(item): put_under(item, Binding(ax, made[item.name], on_refusal, sync_bridge)) for item in ours}
     tell_undeclared(ax, {item.name: made[item.name] for item in ours})
@@ -120,6 +136,11 @@ def as_tool(item: Any) -> BaseTool:
         raise PolicyError(f"{getattr(item, '__name__', item)!r} cannot be made a tool: {error}") from error
 
 
+def by_hints(tool: BaseTool, policy: Policy, mode: str) -> Policy:
+    """The policy of a tool that none was given for: its MCP server may have said something of it."""
+    return hinted(policy, hints_of(tool), mode) if is_mcp(tool) else policy
+
+
 def wrapped(tool: BaseTool) -> bool:
     """Whether a tool goes through AX already."""
     return hasattr(type(tool), MARK)
@@ -132,6 +153,8 @@ def put_under(tool: BaseTool, binding: Binding) -> BaseTool:
         PolicyError: its name stands for another schema or policy.
     """
     announce(binding, tool)
+    if is_mcp(tool):
+        prepare_mcp()
     return shadow(tool, binding)
 
 
