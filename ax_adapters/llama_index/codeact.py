@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import logging
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -13,15 +12,17 @@ from llama_index.core.tools import BaseTool, FunctionTool, ToolOutput
 
 from ax_core import PolicyError
 
-log = logging.getLogger("ax")
-_said = False
+_NEEDED = (
+    "a CodeActAgent describes these tools to its model, but runs the code in a sandbox of yours: give the sandbox "
+    "ax_adapters.llama_index.functions(tools), for plain functions in it do not go through AX"
+)
 
 
 def functions(tools: Iterable[BaseTool]) -> dict[str, Callable[..., Any]]:
     """Wrapped function tools as functions of the same name, signature and docstring, whose calls go through AX.
 
-    Give them to the sandbox of a ``CodeActAgent``, and as its ``tools``. They return what the tool returned; a verdict
-    of AX raises, for there is no model to tell it to but through the code.
+    Give them to the sandbox of a ``CodeActAgent``, and the wrapped tools themselves to the agent. They return what the
+    tool returned; a verdict of AX raises, for there is no model to tell it to but through the code.
 
     Raises:
         PolicyError: a tool that is not wrapped, that is no function tool, or that wants a workflow's context.
@@ -41,6 +42,8 @@ def functions(tools: Iterable[BaseTool]) -> dict[str, Callable[..., Any]]:
                 f"tool {name!r} is not wrapped, so its function would not go through AX: wrap it first"
             )
         made[name] = _through(tool, name)
+        if (binding := type(tool).__ax_binding__) is not None:  # type: ignore[attr-defined]
+            binding.ax.__dict__.setdefault("_llama_index_functions", set()).add(name)
     return made
 
 
@@ -52,20 +55,12 @@ def real_fn(base: type) -> property:
         fn = bare.__get__(self, type(self))
         if sys._getframe(1).f_code.co_name != "_get_tool_fns":
             return fn
-        _tell()
+        ax = type(self).__ax_binding__.ax
+        if self.metadata.name not in ax.__dict__.get("_llama_index_functions", ()):
+            ax.warn_once(_NEEDED)
         return _through(self, getattr(fn, "__name__", self.metadata.name))
 
     return property(read, doc=bare.__doc__)
-
-
-def _tell() -> None:
-    global _said
-    if not _said:
-        _said = True
-        log.warning(
-            "a CodeActAgent describes these tools to its model, but runs the code in a sandbox of yours: give the "
-            "sandbox ax_adapters.llama_index.functions(tools), for plain functions in it do not go through AX"
-        )
 
 
 def _through(tool: Any, name: str) -> Callable[..., Any]:
