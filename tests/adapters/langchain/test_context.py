@@ -112,7 +112,7 @@ def test_the_tool_call_id_is_injected(wrap: Wrap) -> None:
     assert alike(fancy, wrapped, {"q": "a"})[0] == "raised"
 
 
-def test_state_store_and_runtime_are_injected_and_never_recorded(wrap: Wrap, drive: Drive, ax: AX) -> None:
+def test_state_store_and_runtime_are_injected_and_never_recorded(seam: Wrap, drive: Drive, ax: AX) -> None:
     """Functions and classes get what LangGraph injects; the record holds the model's arguments alone."""
 
     @tool
@@ -150,7 +150,7 @@ def test_state_store_and_runtime_are_injected_and_never_recorded(wrap: Wrap, dri
         ],
         "done",
     ]
-    tools = [wrap(each) for each in (state, store, runtime, Klass())]
+    tools = [seam(each) for each in (state, store, runtime, Klass())]
     agent = create_agent(Scripted(script=script), tools, checkpointer=InMemorySaver(), store=kept)
     assert told(drive(agent, said(), thread())) == ["n=2", "put", "3/T/4", "k4"]
     assert kept.get(("ns",), "k").value == {"v": 2}
@@ -162,7 +162,7 @@ def test_state_store_and_runtime_are_injected_and_never_recorded(wrap: Wrap, dri
     }
 
 
-def test_injected_arguments_cannot_be_forged(wrap: Wrap, drive: Drive, ax: AX) -> None:
+def test_injected_arguments_cannot_be_forged(seam: Wrap, drive: Drive, ax: AX) -> None:
     """What a model claims to be the state is dropped, and is in no record and no identity."""
 
     @tool
@@ -171,12 +171,12 @@ def test_injected_arguments_cannot_be_forged(wrap: Wrap, drive: Drive, ax: AX) -
         return f"n={len(state['messages'])}"
 
     script = [[("state", {"x": 1, "state": {"messages": []}}, "1")], "done"]
-    assert told(drive(create_agent(Scripted(script=script), [wrap(state)]), said())) == ["n=2"]
+    assert told(drive(create_agent(Scripted(script=script), [seam(state)]), said())) == ["n=2"]
     (task,) = ax.tasks().tasks
     assert task.payload == {"x": 1}
 
 
-def test_an_identity_is_the_same_whatever_was_injected(wrap: Wrap, ax: AX) -> None:
+def test_an_identity_is_the_same_whatever_was_injected(seam: Wrap, ax: AX) -> None:
     """Two calls with equal visible arguments have equal hashes, though their state differs."""
 
     @tool
@@ -185,7 +185,7 @@ def test_an_identity_is_the_same_whatever_was_injected(wrap: Wrap, ax: AX) -> No
         return len(secret["messages"])
 
     agent = create_agent(
-        Scripted(script=[[("state", {"x": 1})], [("state", {"x": 1})], "done"]), [wrap(state)]
+        Scripted(script=[[("state", {"x": 1})], [("state", {"x": 1})], "done"]), [seam(state)]
     )
     result = agent.invoke(said())
     assert told(result) == ["2", "4"]
@@ -194,7 +194,7 @@ def test_an_identity_is_the_same_whatever_was_injected(wrap: Wrap, ax: AX) -> No
     assert len(hashes) == 1
 
 
-def test_streams_carry_what_tools_write(wrap: Wrap, drive: Drive) -> None:
+def test_streams_carry_what_tools_write(seam: Wrap, drive: Drive) -> None:
     """Stream writers and output deltas arrive, and the events of a tool are complete and in order."""
 
     def writes(runtime: ToolRuntime) -> str:
@@ -213,7 +213,7 @@ def test_streams_carry_what_tools_write(wrap: Wrap, drive: Drive) -> None:
         """Writes."""
         return writes(runtime)
 
-    made = wrap(awrite if drive.is_async else write)
+    made = seam(awrite if drive.is_async else write)
     agent = create_agent(Scripted(script=[[(made.name, {"x": 1})], "done"]), [made])
 
     async def streamed() -> list[Any]:
@@ -241,7 +241,7 @@ def test_streamed_events_are_the_same(wrap: Wrap) -> None:
     assert asyncio.run(events(wrap(add))) == asyncio.run(events(add))
 
 
-def test_errors_shown_to_the_model_hold_no_injected_value(wrap: Wrap, drive: Drive, ax: AX) -> None:
+def test_errors_shown_to_the_model_hold_no_injected_value(seam: Wrap, drive: Drive, ax: AX) -> None:
     """A wrong argument is answered with the visible names only, in the message and in the record."""
 
     @tool
@@ -249,7 +249,7 @@ def test_errors_shown_to_the_model_hold_no_injected_value(wrap: Wrap, drive: Dri
         """Counts."""
         return "never"
 
-    agent = create_agent(Scripted(script=[[("state", {"x": "no"})], "done"]), [wrap(state)])
+    agent = create_agent(Scripted(script=[[("state", {"x": "no"})], "done"]), [seam(state)])
     (message,) = answers(drive(agent, {"messages": [("user", "the-password")]}))
     (task,) = ax.tasks().tasks
     assert message.status == "error"

@@ -19,7 +19,7 @@ from support.sample_tools import add
 from support.scripted import Scripted, said, thread, told
 
 
-def test_a_tool_may_interrupt(wrap: Wrap, drive: Drive, ax: AX) -> None:
+def test_a_tool_may_interrupt(seam: Wrap, drive: Drive, ax: AX) -> None:
     """interrupt() in a body pauses the graph and gets its own answer; the task was paused, and is not a failure."""
     bodies = []
 
@@ -32,7 +32,7 @@ def test_a_tool_may_interrupt(wrap: Wrap, drive: Drive, ax: AX) -> None:
         return f"answer={answer}"
 
     agent = create_agent(
-        Scripted(script=[[("ask", {"q": "?"})], "done"]), [wrap(ask)], checkpointer=InMemorySaver()
+        Scripted(script=[[("ask", {"q": "?"})], "done"]), [seam(ask)], checkpointer=InMemorySaver()
     )
     paused = drive(agent, said(), thread())
     assert paused["__interrupt__"][0].value == {"q": "?"}
@@ -128,7 +128,7 @@ def test_cancelling_reaches_the_coroutine(wrap: Wrap) -> None:
 
 
 @pytest.mark.parametrize("wide", [4, 64])
-def test_parallel_calls_overlap_and_keep_their_order(wide: int, wrap: Wrap) -> None:
+def test_parallel_calls_overlap_and_keep_their_order(wide: int, seam: Wrap) -> None:
     """All calls of a turn are inside their bodies at the same time."""
 
     async def main() -> dict[str, Any]:
@@ -142,12 +142,12 @@ def test_parallel_calls_overlap_and_keep_their_order(wide: int, wrap: Wrap) -> N
             return str(x)
 
         script = [[("meeting", {"x": n}) for n in range(wide)], "done"]
-        return await create_agent(Scripted(script=script), [wrap(meeting)]).ainvoke(said())
+        return await create_agent(Scripted(script=script), [seam(meeting)]).ainvoke(said())
 
     assert told(asyncio.run(main())) == [str(n) for n in range(wide)]
 
 
-def test_parallel_sync_calls_overlap(wrap: Wrap) -> None:
+def test_parallel_sync_calls_overlap(seam: Wrap) -> None:
     """On LangGraph's threads as well."""
     meet = threading.Barrier(4)
 
@@ -158,7 +158,7 @@ def test_parallel_sync_calls_overlap(wrap: Wrap) -> None:
         return str(x)
 
     script = [[("meeting", {"x": n}) for n in range(4)], "done"]
-    result = create_agent(Scripted(script=script), [wrap(meeting)]).invoke(said(), {"max_concurrency": 8})
+    result = create_agent(Scripted(script=script), [seam(meeting)]).invoke(said(), {"max_concurrency": 8})
     assert told(result) == ["0", "1", "2", "3"]
 
 
@@ -196,14 +196,14 @@ def test_the_runnable_interface_is_whole(wrap: Wrap) -> None:
     assert (made.run({"a": 1}), asyncio.run(made.arun({"a": 1}))) == (4, 4)
 
 
-def test_return_direct_ends_the_loop(wrap: Wrap, drive: Drive) -> None:
+def test_return_direct_ends_the_loop(seam: Wrap, drive: Drive) -> None:
     """The model is not asked again."""
-    made = wrap(StructuredTool.from_function(add.func, return_direct=True))
+    made = seam(StructuredTool.from_function(add.func, return_direct=True))
     result = drive(create_agent(Scripted(script=[[("add", {"a": 1})], "never"]), [made]), said())
     assert (result["messages"][-1].type, result["messages"][-1].content) == ("tool", "4")
 
 
-def test_the_retry_middleware_really_tries_again(wrap: Wrap, drive: Drive, ax: AX) -> None:
+def test_the_retry_middleware_really_tries_again(seam: Wrap, drive: Drive, ax: AX) -> None:
     """A failure is no final answer to the framework's own retries; all of them are attempts of one task."""
     tries = []
 
@@ -218,7 +218,7 @@ def test_the_retry_middleware_really_tries_again(wrap: Wrap, drive: Drive, ax: A
     retry = ToolRetryMiddleware(max_retries=3, initial_delay=0.0, jitter=False)
     agent = create_agent(
         Scripted(script=[[("flaky", {"a": 1})], "done"]),
-        [wrap(flaky)],
+        [seam(flaky)],
         middleware=[retry],
         checkpointer=InMemorySaver(),
     )
@@ -227,7 +227,7 @@ def test_the_retry_middleware_really_tries_again(wrap: Wrap, drive: Drive, ax: A
     assert (len(tries), task.attempts, task.state) == (3, 3, State.SUCCESS)
 
 
-def test_a_middleware_that_asks_again_after_success_gets_a_new_answer(wrap: Wrap) -> None:
+def test_a_middleware_that_asks_again_after_success_gets_a_new_answer(seam: Wrap) -> None:
     """The same call once more within one execution of the node is a new decision, not a memory."""
     bodies = []
 
@@ -244,7 +244,7 @@ def test_a_middleware_that_asks_again_after_success_gets_a_new_answer(wrap: Wrap
 
     agent = create_agent(
         Scripted(script=[[("draw", {"a": 1})], "done"]),
-        [wrap(draw)],
+        [seam(draw)],
         middleware=[Twice()],
         checkpointer=InMemorySaver(),
     )

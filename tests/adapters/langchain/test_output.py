@@ -100,7 +100,7 @@ def test_a_retriever_tool_gives_its_documents(wrap: Wrap) -> None:
     assert ("retriever", hearing.tool_run) in hearing.heard
 
 
-def test_commands_and_messages_reach_the_graph(wrap: Wrap, drive: Drive) -> None:
+def test_commands_and_messages_reach_the_graph(seam: Wrap, drive: Drive) -> None:
     """A Command, a ToolMessage, and a list of both, update the state as from bare tools."""
 
     @tool
@@ -123,7 +123,7 @@ def test_commands_and_messages_reach_the_graph(wrap: Wrap, drive: Drive) -> None
     class Counting(MessagesState):
         extra: Annotated[int, operator.add]
 
-    graph = node_of(wrap(command), wrap(message), wrap(both), state=Counting)
+    graph = node_of(seam(command), seam(message), seam(both), state=Counting)
     asked = asks(("command", {"x": 1}, "1"), ("message", {"x": 2}, "2"), ("both", {"x": 3}, "3"))
     out = drive(graph, {"messages": [asked], "extra": 0})
     assert {m.tool_call_id: m.content for m in out["messages"][1:]} == {
@@ -134,13 +134,13 @@ def test_commands_and_messages_reach_the_graph(wrap: Wrap, drive: Drive) -> None
     assert out["extra"] == 4
 
 
-def test_a_tool_nodes_error_policy_sees_the_original_types(wrap: Wrap, drive: Drive) -> None:
+def test_a_tool_nodes_error_policy_sees_the_original_types(seam: Wrap, drive: Drive) -> None:
     """A handler that names the user's exception gets it; a wrong argument is still the node's own answer."""
 
     def handler(error: Refused) -> str:
         return f"handled {error.code}"
 
-    made = wrap(raising(Refused(1, "d")))
+    made = seam(raising(Refused(1, "d")))
     out = drive(node_of(made, handle_tool_errors=handler), {"messages": [asks(("fails", {"a": 1}))]})
     assert out["messages"][-1].content == "handled 1"
     out = drive(node_of(made), {"messages": [asks(("fails", {"a": "x"}))]})
@@ -148,7 +148,7 @@ def test_a_tool_nodes_error_policy_sees_the_original_types(wrap: Wrap, drive: Dr
     assert "Error invoking tool 'fails'" in out["messages"][-1].content
 
 
-def test_a_tool_node_raises_what_nobody_handles(wrap: Wrap, drive: Drive) -> None:
+def test_a_tool_node_raises_what_nobody_handles(seam: Wrap, drive: Drive) -> None:
     """The run ends with the tool's own exception, as bare."""
     with pytest.raises(Refused):
-        drive(node_of(wrap(raising(Refused(1, "d")))), {"messages": [asks(("fails", {"a": 1}))]})
+        drive(node_of(seam(raising(Refused(1, "d")))), {"messages": [asks(("fails", {"a": 1}))]})

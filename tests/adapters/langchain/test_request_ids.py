@@ -37,7 +37,7 @@ def pay() -> Effects:
 
 
 def test_a_resumed_node_does_not_repeat_a_finished_sibling(
-    pay: Effects, wrap: Wrap, drive: Drive, ax: AX
+    pay: Effects, seam: Wrap, drive: Drive, ax: AX
 ) -> None:
     """One ToolNode, one call paused: on resume the call that was done is answered from the record, marked replayed."""
     paid = threading.Event()
@@ -56,7 +56,7 @@ def test_a_resumed_node_does_not_repeat_a_finished_sibling(
         finally:
             paid.set()
 
-    graph = node_of(wrap(paying), wrap(ask), saver=InMemorySaver())
+    graph = node_of(seam(paying), seam(ask), saver=InMemorySaver())
     drive(graph, {"messages": [asks(("pay", {"n": 1}, "p"), ("ask", {"q": "?"}, "q"))]}, thread())
     while ax.tasks(tool="pay", state="SUCCESS").tasks == ():  # the async node leaves its sibling running
         threading.Event().wait(0.01)
@@ -120,7 +120,7 @@ def test_a_retried_node_does_not_repeat_a_finished_sibling(
     assert {task.tool: task.attempts for task in ax.tasks().tasks} == {"pay": 1, "flaky": 2}
 
 
-def test_a_later_turn_may_use_an_id_again(pay: Effects, wrap: Wrap, drive: Drive, ax: AX) -> None:
+def test_a_later_turn_may_use_an_id_again(pay: Effects, seam: Wrap, drive: Drive, ax: AX) -> None:
     """Providers that count from call_0 in every turn get a new execution for every turn."""
     script = [
         [("pay", {"n": 1}, "call_0")],
@@ -130,17 +130,17 @@ def test_a_later_turn_may_use_an_id_again(pay: Effects, wrap: Wrap, drive: Drive
         [("pay", {"n": 2}, "call_0")],
         "c",
     ]
-    agent = create_agent(Scripted(script=script), [wrap(pay.tool)], checkpointer=InMemorySaver())
+    agent = create_agent(Scripted(script=script), [seam(pay.tool)], checkpointer=InMemorySaver())
     for _ in range(3):
         result = drive(agent, said(), thread())
     assert told(result) == ["paid 1 as 1", "paid 1 as 2", "paid 2 as 3"]
     assert len({task.request_id for task in ax.tasks().tasks}) == 3
 
 
-def test_a_fork_in_time_executes_again(pay: Effects, wrap: Wrap, drive: Drive) -> None:
+def test_a_fork_in_time_executes_again(pay: Effects, seam: Wrap, drive: Drive) -> None:
     """Going back to before the tools and on from there is a decision to do it again."""
     agent = create_agent(
-        Scripted(script=[[("pay", {"n": 1})], "d"]), [wrap(pay.tool)], checkpointer=InMemorySaver()
+        Scripted(script=[[("pay", {"n": 1})], "d"]), [seam(pay.tool)], checkpointer=InMemorySaver()
     )
     drive(agent, said(), thread())
     before = next(each for each in agent.get_state_history(thread()) if each.next == ("tools",))
@@ -148,9 +148,9 @@ def test_a_fork_in_time_executes_again(pay: Effects, wrap: Wrap, drive: Drive) -
     assert pay.seen == [1, 1]
 
 
-def test_ids_that_are_missing_do_not_merge_calls(wrap: Wrap, ax: AX) -> None:
+def test_ids_that_are_missing_do_not_merge_calls(seam: Wrap, ax: AX) -> None:
     """Two different calls with an id of '' are two tasks with two results, each bound to its own call."""
-    graph = node_of(wrap(Effects("pay").tool), saver=InMemorySaver())
+    graph = node_of(seam(Effects("pay").tool), saver=InMemorySaver())
     result = graph.invoke({"messages": [asks(("pay", {"n": 1}, ""), ("pay", {"n": 2}, ""))]}, thread())
     assert sorted(message.text.split()[1] for message in answers(result)) == ["1", "2"]
     assert len(ax.tasks().tasks) == 2
@@ -209,10 +209,10 @@ def test_only_a_success_that_was_delivered_counts_up(wrap: Wrap, ax: AX) -> None
     ]
 
 
-def test_threads_do_not_share_decisions(pay: Effects, wrap: Wrap, drive: Drive, ax: AX) -> None:
+def test_threads_do_not_share_decisions(pay: Effects, seam: Wrap, drive: Drive, ax: AX) -> None:
     """The same conversation in two threads is two sets of tasks, in two sessions."""
     agent = create_agent(
-        Scripted(script=[[("pay", {"n": 1})], "d"]), [wrap(pay.tool)], checkpointer=InMemorySaver()
+        Scripted(script=[[("pay", {"n": 1})], "d"]), [seam(pay.tool)], checkpointer=InMemorySaver()
     )
     for name in ("A", "B"):
         drive(agent, said(), thread(name))
@@ -221,10 +221,10 @@ def test_threads_do_not_share_decisions(pay: Effects, wrap: Wrap, drive: Drive, 
 
 
 def test_without_a_checkpointer_each_invocation_is_new(
-    pay: Effects, wrap: Wrap, drive: Drive, ax: AX
+    pay: Effects, seam: Wrap, drive: Drive, ax: AX
 ) -> None:
     """Nothing could resume it; within it, a call is still one decision."""
-    agent = create_agent(Scripted(script=[[("pay", {"n": 1}, "p")], "d"]), [wrap(pay.tool)])
+    agent = create_agent(Scripted(script=[[("pay", {"n": 1}, "p")], "d"]), [seam(pay.tool)])
     for _ in range(2):
         drive(agent, said())
     assert pay.seen == [1, 1]
@@ -239,9 +239,9 @@ def test_outside_a_graph_a_call_has_no_identity_unless_it_is_given(pay: Effects,
         assert made.invoke({"n": 1}) == made.invoke({"n": 1}) == "paid 1 as 3"
 
 
-def test_three_results_of_one_tool_are_paired_with_their_calls(wrap: Wrap, drive: Drive) -> None:
+def test_three_results_of_one_tool_are_paired_with_their_calls(seam: Wrap, drive: Drive) -> None:
     """Several calls of one tool in a turn do not overwrite one another."""
-    made = wrap(Effects("search").tool)
+    made = seam(Effects("search").tool)
     script = [[("search", {"n": n}, f"id{n}") for n in (1, 2, 3)], "d"]
     result = drive(create_agent(Scripted(script=script), [made]), said())
     assert {m.tool_call_id: m.text.split()[1] for m in answers(result)} == {
