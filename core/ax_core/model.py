@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from . import html
 from .clock import Micros
 from .errors import PolicyError
 from .states import RunState, State
@@ -294,6 +295,9 @@ class Task:
         """Whether a resubmission was answered from this record."""
         return self.replays > 0
 
+    def _repr_html_(self) -> str:
+        return html.task(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -322,6 +326,9 @@ class Tree:
     run: Run
     tasks: tuple[Task, ...]
     runs: tuple[Tree, ...] = ()
+
+    def _repr_html_(self) -> str:
+        return html.tree(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,6 +376,9 @@ class Page(NamedTuple):
     tasks: tuple[Task, ...]
     after: str | None
 
+    def _repr_html_(self) -> str:
+        return html.page(self.tasks, self.after is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -388,3 +398,6 @@ class Verdict:
 
     def __bool__(self) -> bool:
         return self.done
+
+    def _repr_html_(self) -> str:
+        return html.verdict(self)
