@@ -76,8 +76,9 @@ class SystemClock:
 
 def uuid7(millis: int, counter: int, noise: int) -> str:
     """The text of a version 7 UUID from its three parts (48 bits, 12 bits, 62 bits)."""
-    high, low = noise >> 48 & 0x3FFF | 0x8000, noise & 0xFFFF_FFFF_FFFF
-    return f"{millis >> 16:08x}-{millis & 0xFFFF:04x}-7{counter:03x}-{high:04x}-{low:012x}"
+    low = noise & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
+    text = (millis << 80 | (0x7000 | counter) << 64 | low).to_bytes(16, "big").hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 _WORDS = struct.Struct("128Q")

@@ -1,4 +1,4 @@
-"""JSON text both ways, strict and quick: ASCII only, no NaN, no blanks."""
+"""JSON text both ways, strict and quick."""
 
 from __future__ import annotations
 
@@ -7,24 +7,9 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ax_core.codec.encoded import Unreadable
+from ax_core.json_text import dumps
 
-_encoder = json.JSONEncoder(allow_nan=False, check_circular=False, separators=(",", ":"))
-
-
-def _quick() -> Callable[[Any], str] | None:
-    """The encoder's inner C function made once; `encode` makes one per call, half a small value's cost."""
-    try:
-        make = json.encoder.c_make_encoder  # type: ignore[attr-defined]
-        escape = json.encoder.encode_basestring_ascii
-        chunks = make(None, _encoder.default, escape, None, ":", ",", False, False, False)
-        if "".join(chunks([{"a": "é"}], 0)) != _encoder.encode([{"a": "é"}]):
-            return None
-    except Exception:  # another Python than the ones this was measured on
-        return None
-    return lambda value: "".join(chunks(value, 0))
-
-
-dumps: Callable[[Any], str] = _quick() or _encoder.encode
+__all__ = ["dumps", "loads"]
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -68,13 +68,12 @@ def conclude(row: TaskRow, wiring: Wiring, how: str, note: str | None, outcome: 
     Raises:
         AXError: a verdict; see :func:`verdict`.
     """
-    state = State(row.state)
-    if state is State.SUCCESS:
+    if row.state == State.SUCCESS:
         note = note or _told_edited(row)
         if isinstance(outcome, Returned):
             return Answer(row, outcome.value, how=how, note=note, live=True)
         return Answer(row, _stored_value(row, wiring), how=how, note=note or _told_again(row, how))
-    if state is State.FAILED:
+    if row.state == State.FAILED:
         live = outcome.error if isinstance(outcome, Raised) else None
         return Answer(row, failure=_failure(row, live), how=how, note=note, live=live is not None)
     raise verdict(row, note)

@@ -86,7 +86,7 @@ def claim(
         assert row is not None
         if row.state == State.RUNNING and is_lost(row, now):
             row = lost(tx, row, now, wiring.owner, wiring.tell) or row
-        if State(row.state) not in CLAIMABLE:
+        if row.state not in CLAIMABLE:
             return Seat(row, how=how)
         return claim_row(tx, row, tool, wiring, now, timeout, how)
 
@@ -101,7 +101,7 @@ def claim_row(
         return Seat(row, how=how)
     if row.attempt_open and row.effect != Effect.READ:
         return Seat(row, how=how)  # no attempt n+1 before attempt n is closed
-    if row.interruptions >= POISON and State(row.state) in CLAIMABLE:
+    if row.interruptions >= POISON and row.state in CLAIMABLE:
         step = transitions.die("poison", Reason.POISON, now, {"interruptions": row.interruptions})
         return Seat(tasks.move(tx, row, step, now, wiring.owner, wiring.tell()) or row, how=how)
     if tools.paused(tx, row.ns, row.tool):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import Any
 
 from ax_core.keys.encoding import plain
@@ -49,10 +50,6 @@ def _named(written: bytes) -> str:
     )
 
 
-_VERSIONED = len(VERSION).to_bytes(8, "big") + VERSION.encode()
-"""How `digest` begins for this version of the rules."""
-
-
 def fingerprint(tool: str, args_hash: str) -> str:
     """32 hex digits that name one tool with one set of arguments.
 
@@ -60,7 +57,8 @@ def fingerprint(tool: str, args_hash: str) -> str:
         tool: the tool's identity, not the name it was called by: an alias resolves first, and tools of the
             same name from different servers carry their server in it.
     """
-    return digest(tool, args_hash)[:32]
+    name = args_hash.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(_begun(tool) + len(name).to_bytes(8, "big") + name).hexdigest()[:32]
 
 
 def idempotency_key(*parts: str | bytes) -> str:
@@ -68,3 +66,13 @@ def idempotency_key(*parts: str | bytes) -> str:
     text = digest(*parts)
     variant = "89ab"[int(text[15], 16) & 3]
     return f"{text[:8]}-{text[8:12]}-8{text[12:15]}-{variant}{text[16:19]}-{text[19:31]}"
+
+
+@lru_cache(maxsize=1024)
+def _begun(part: str) -> bytes:
+    """How `digest` begins with this part."""
+    data = part.encode("utf-8", "surrogatepass")
+    return len(data).to_bytes(8, "big") + data
+
+
+_VERSIONED = _begun(VERSION)

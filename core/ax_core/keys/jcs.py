@@ -7,6 +7,8 @@ from collections.abc import Callable
 from json.encoder import encode_basestring
 from typing import Any
 
+from ax_core.json_text import dumps
+
 VERSION = "jcs1"
 """Names the rules of this file, in every argument hash: a change of rules is a change of hashes."""
 
@@ -20,8 +22,6 @@ _LIMIT = 10**MAX_DIGITS
 _encode = json.JSONEncoder(
     ensure_ascii=False, check_circular=False, allow_nan=False, sort_keys=True, separators=(",", ":")
 ).encode
-
-_as_it_stands = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class NotCanonical(ValueError):
@@ -67,11 +67,11 @@ def canonical(value: Any) -> bytes:
 def canonical_and_text(value: Any) -> tuple[bytes, str]:
     """`canonical`, and the ASCII JSON text of the value as it stands: one and the same where its keys are in order."""
     if _in_order(value, 0):
-        text = _as_it_stands(value)
+        text = dumps(value)
         # What the two write differently, besides order and numbers, is what ASCII has an escape for.
         if "\\u" not in text:
             return text.encode("ascii"), text
-    return canonical(value), _as_it_stands(value)
+    return canonical(value), dumps(value)
 
 
 def member(path: str, key: str) -> str:

@@ -66,12 +66,20 @@ def broken_at(rows: list[AuditRow], head: str) -> int | None:
     return None if before == head else len(rows) + 1
 
 
-def _hash(head: str, *fields: str | int | None) -> str:
-    # Each with its length before it, so that no two different entries have the same text.
-    parts = [head, *["" if field is None else f"={field}" for field in fields]]
-    return sha256(
-        "".join([f"{len(part)}:{part}" for part in parts]).encode(errors="surrogatepass")
-    ).hexdigest()
+def _hash(
+    head: str,
+    task_id: str,
+    seq: int,
+    at: Micros,
+    verb: str,
+    source: str | None,
+    target: str | None,
+    actor: str,
+    detail: str | None,
+) -> str:
+    # No two different entries have the same text: only the last part, a person's name, may hold the separator.
+    text = f"{head}\n{task_id}\n{seq}\n{at}\n{verb}\n{source or ''}\n{target or ''}\n{detail or ''}\n{actor}"
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 _OF_TASK = f"SELECT {columns(AuditRow)} FROM ax_audit WHERE task_id = :task_id ORDER BY seq"

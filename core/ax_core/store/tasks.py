@@ -65,7 +65,7 @@ def move(
 
     Returns the row after the move, or None: somebody else moved it first. ``told`` hears of it after the commit.
     """
-    target = row.state if transition.target is None else transition.target.value
+    target = row.state if transition.target is None else str(transition.target)
     assert transition.target is None or may(row.state, target), f"{row.state} -> {target} ({transition.verb})"
     while True:
         step = audit.entry(

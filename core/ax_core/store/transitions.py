@@ -70,7 +70,7 @@ def end(
 ) -> Transition:
     """The end of an attempt, as decided."""
     changes: dict[str, Any] = {
-        "reason": decision.reason.value if decision.reason else None,
+        "reason": str(decision.reason) if decision.reason else None,
         "lease_until": None,
         "attempt_open": 0 if decision.closed else 1,
         "ended_at": now if decision.state in FINAL else None,
