@@ -65,6 +65,10 @@ class Question:
     async def _wait_for(self, waiter_id: str, problem: str | None = None) -> ApprovalDecision:
         # Who attached to another's task waits beside it: a second card would be a second question.
         asks = self._task.request_id == self._request
+        known = [wait for wait in self._step.waiters(waits_of(self._request)) if wait.waiter_id == waiter_id]
+        if asks and known and known[0].resolved_event is None and not known[0].timed_out:
+            # Restored with its context: nobody who listens now has seen the card, and LlamaIndex shows it but once.
+            self._step.ctx.write_event_to_stream(self._card(problem))
         try:
             said: ApprovalDecision = await self._step.ctx.wait_for_event(
                 ApprovalDecision,

@@ -53,7 +53,9 @@ class Script:
         turn = sum(message.role.value == "assistant" for message in messages)
         turn -= bool(messages) and messages[-1].role.value == "assistant"
         self.heard.append(list(messages))
-        step = self.steps[min(turn, len(self.steps) - 1)]
+        return self._said(self.steps[min(turn, len(self.steps) - 1)], turn)
+
+    def _said(self, step: str | list[Asked], turn: int) -> ChatMessage:
         if isinstance(step, str):
             return ChatMessage(role="assistant", content=step)
         calls = [
@@ -63,6 +65,18 @@ class Script:
             for place, (name, args, *given) in enumerate(step)
         ]
         return ChatMessage(role="assistant", content="", additional_kwargs={"tool_calls": calls})
+
+
+class Plan(Script):
+    """The next step is the first with a call that was not answered yet, however often the others were.
+
+    So a model goes on that looks at what it is shown: LlamaIndex may answer a call twice after a resume.
+    """
+
+    def __call__(self, messages: list[ChatMessage], **_: Any) -> ChatMessage:
+        answered = {message.additional_kwargs.get("tool_call_id") for message in messages}
+        left = (step for step in self.steps if isinstance(step, str) or {call[2] for call in step} - answered)
+        return self._said(next(left), 0)
 
 
 class Model(MockFunctionCallingLLM):

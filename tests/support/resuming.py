@@ -26,7 +26,7 @@ Spec = dict[str, Any]
 @cache
 def _forker() -> None:
     """Start the process that has imported everything; it finds the tests' own modules through its environment."""
-    _forking.set_forkserver_preload(["support.resuming", "support.agent_imports"])
+    _forking.set_forkserver_preload(["support.resuming", "support.agent_imports", "support.llama_life"])
     kept = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = SURROUNDINGS["PYTHONPATH"]
     try:
@@ -48,7 +48,7 @@ class Life:
         _forker()
         ours, theirs = _forking.Pipe(duplex=False)
         spec = {**self.spec, "folder": str(self.folder), "start": start, "resume": resume, **more}
-        process = _forking.Process(target=main, args=(spec, theirs))
+        process = _forking.Process(target=self.main(), args=(spec, theirs))
         process.start()
         theirs.close()
         try:
@@ -61,6 +61,10 @@ class Life:
         if told is not None and "error" in told:
             raise AssertionError(told["error"])
         return told
+
+    def main(self) -> Any:
+        """What the process runs."""
+        return main
 
     @property
     def effects(self) -> list[str]:
@@ -123,7 +127,7 @@ def _agent(spec: Spec, saver: Any = None) -> Any:
     from support.scripted import Scripted
 
     folder = spec["folder"]
-    moment = _Moments(spec.get("kill_at"), spec.get("kill_in"))
+    moment = Moments(spec.get("kill_at"), spec.get("kill_in"))
     faults.listen(moment.passed)
     ax = AX(f"sqlite:///{folder}/ax.db", lease=2.0, heartbeat=0.5)
 
@@ -150,7 +154,7 @@ def _agent(spec: Spec, saver: Any = None) -> Any:
     return create_agent(Scripted(script=spec["script"]), tools, checkpointer=saver, **guard)
 
 
-def _watch(saver: Any, moment: _Moments, name: str) -> None:
+def _watch(saver: Any, moment: Moments, name: str) -> None:
     kept = getattr(saver, name)
 
     def writes(*args: Any, **more: Any) -> Any:
@@ -160,7 +164,7 @@ def _watch(saver: Any, moment: _Moments, name: str) -> None:
     setattr(saver, name, writes)
 
 
-class _Moments:
+class Moments:
     """Counts what the process passes, and ends it at one of them."""
 
     def __init__(self, at: int | None, inside: str | None) -> None:
