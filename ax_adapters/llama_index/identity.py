@@ -20,12 +20,15 @@ def identify(tool: str, args_hash: str, step: Step | None, place: Place | None) 
     if step is None or place is None:
         return Identity()
     # Inside another task the run is that task's; what its body calls goes by its arguments, not by the model's id.
-    nested = current_task.get() is not None
-    run_id, session = (None, None) if nested else (place.turn, place.scope)
+    inside = current_task.get()
+    run_id, session = (place.turn, place.scope) if inside is None else (None, None)
     if not (step.of_agent or step.item):
         return Identity(run_id=run_id, session=session)
-    asked = step.tool_id if step.tool_name == tool and not nested else None
-    where = (place.message or "", step.tool_id or "") if step.of_agent else (step.item or "",)
+    asked = step.tool_id if step.tool_name == tool and inside is None else None
+    if inside is not None and inside.task_id:
+        where: tuple[str, ...] = ("task", inside.task_id)
+    else:
+        where = (place.message or "", step.tool_id or "") if step.of_agent else (step.item or "",)
     who = f"id:{asked}" if asked else f"args:{args_hash}"
     seat = (place.scope, place.turn, *where, who, tool)
     ordinal = ordinals.of(step.worker, seat)

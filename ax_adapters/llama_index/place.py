@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,6 +24,8 @@ SCOPE = "ax_scope"
 TURN = "ax_turn"
 WAIT = 1.0
 """Seconds that a call on a thread waits for what its event loop is about to know."""
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 log = logging.getLogger("ax")
 _ids = SystemClock()
@@ -138,9 +141,10 @@ async def _message(step: Step) -> str | None:
     """Which message of the model a call of an agent is in.
 
     The number of its messages that something was answered to since, over all agents of the turn: not the piece of work,
-    for a context that was saved in the middle of handing out calls hands them out once more.
+    for a context that was saved in the middle of handing out calls hands them out once more. An id that is a UUID
+    (agents without function calling make them) is in one message only.
     """
-    if not step.of_agent:
+    if not step.of_agent or _UUID.fullmatch(step.tool_id or ""):
         return None
     store = step.ctx.store
     messages = await store.get("scratchpad", default=None) or []
