@@ -59,7 +59,7 @@ def refused_by_framework(pending: Pending, error: Exception) -> Invalid | None:
 def problem_call(binding: Binding, pending: Pending, problem: Invalid) -> Call:
     """The call that only puts a problem on record; its verdict is InvalidArguments."""
     record = registered(binding, pending.tool)
-    identity = identify(binding.ax.namespace, record.name, None, "", pending.config)
+    identity = identify(binding.ax.namespace, record.name, None, None, pending.config)
     return Call(
         record,
         pending.shown,

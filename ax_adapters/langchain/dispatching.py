@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.tools import BaseTool
 from langchain_core.tools.base import _get_runnable_config_param
 
-from ax_core import AXError, ConfirmationPending, PolicyError, ToolFailed, keys
+from ax_core import AXError, ConfirmationPending, PolicyError, ToolFailed
 from ax_core.dispatch import Answer, Call, current_run
 from ax_core.schema import Invalid
 
@@ -147,8 +147,9 @@ def _pending(tool: Any, args: tuple[Any, ...], kw: dict[str, Any]) -> Pending:
 
 def prepared(binding: Binding, pending: Pending, body: Any, is_async: bool) -> tuple[Identity, Call]:
     record = registered(binding, pending.tool)
-    args_hash = "?" if pending.plain is None else keys.args_hash(pending.plain)
-    identity = identify(binding.ax.namespace, record.name, pending.tool_call_id, args_hash, pending.config)
+    identity = identify(
+        binding.ax.namespace, record.name, pending.tool_call_id, pending.plain, pending.config
+    )
     enclosing = current_run.get()
     pending.run_id = enclosing.id if enclosing is not None else identity.run_id
     call = Call(

@@ -16,7 +16,7 @@ from ..bridge import Identity, ordinals
 
 
 def identify(
-    ns: str, tool: str, tool_call_id: str | None, args_hash: str, config: Mapping[str, Any] | None
+    ns: str, tool: str, tool_call_id: str | None, args: Any, config: Mapping[str, Any] | None
 ) -> Identity:
     """The identity of a call from its RunnableConfig."""
     conf: Mapping[str, Any] = (config or {}).get("configurable") or {}
@@ -27,7 +27,7 @@ def identify(
     if not place or not (pad := conf.get("__pregel_scratchpad")):
         return Identity(run_id=run_id, session=session)
     # A bare tool.invoke(args) inside a node has no tool call id: its arguments stand in.
-    who = f"id:{tool_call_id}" if tool_call_id else f"args:{args_hash}"
+    who = f"id:{tool_call_id}" if tool_call_id else f"args:{'?' if args is None else keys.args_hash(args)}"
     seat = (str(place), who, tool)
     ordinal = ordinals.of(pad, seat)
     return Identity(

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables.config import ensure_config
+from langchain_core.tools import BaseTool
 
 from ax_core import AXError, keys
 from ax_core.schema import Invalid
 
 
-@dataclass(eq=False)
 class Pending:
     """One ``run`` of one tool.
 
@@ -27,43 +26,72 @@ class Pending:
         run_id: the run that the call belongs to, once that is worked out.
     """
 
-    tool: Any
-    raw: Any
-    tool_call_id: str | None
-    config: Any
-    entered: bool = False
-    note: str | None = None
-    verdict: AXError | None = None
-    misfit: Invalid | None = None
-    run_id: str | None = None
+    __slots__ = (
+        "_plain", "_shown", "config", "entered", "misfit", "note", "raw", "run_id", "tool", "tool_call_id", "verdict",
+    )  # fmt: skip
 
-    @cached_property
+    def __init__(self, tool: Any, raw: Any, tool_call_id: str | None, config: Any) -> None:
+        self.tool, self.raw, self.tool_call_id, self.config = tool, raw, tool_call_id, config
+        self.entered = False
+        self.note: str | None = None
+        self.verdict: AXError | None = None
+        self.misfit: Invalid | None = None
+        self.run_id: str | None = None
+        self._shown: Any = _UNKNOWN
+        self._plain: Any = _UNKNOWN
+
+    @property
     def shown(self) -> Any:
         """The model-visible arguments: what was injected is neither stored nor hashed nor shown."""
-        if not isinstance(self.raw, dict):
-            return self.raw if isinstance(self.raw, str) else {}
-        hidden = self.injected
-        return {name: value for name, value in self.raw.items() if name not in hidden}
+        if self._shown is _UNKNOWN:
+            if isinstance(self.raw, dict):
+                hidden = self.injected
+                self._shown = {name: value for name, value in self.raw.items() if name not in hidden}
+            else:
+                self._shown = self.raw if isinstance(self.raw, str) else {}
+        return self._shown
 
-    @cached_property
+    @property
     def plain(self) -> Any:
         """:attr:`shown` as plain data, as it is recorded; None where it cannot be."""
-        try:
-            return keys.plain(self.shown)
-        except keys.NotCanonical:
-            return None
+        if self._plain is _UNKNOWN:
+            try:
+                self._plain = keys.plain(self.shown)
+            except keys.NotCanonical:
+                self._plain = None
+        return self._plain
 
     def edited(self, admitted: Any) -> bool:
         """Whether a person changed the arguments before they were run."""
         return self.plain is not None and admitted != self.plain
 
-    @cached_property
+    @property
     def injected(self) -> frozenset[str]:
         """Names that the framework fills in: those it marks, and those that the model's schema leaves out."""
-        full, shown = fields_of(self.tool.get_input_schema()), self.tool.tool_call_schema
-        left_out = set(full) - set(fields_of(shown)) if not isinstance(shown, dict) else set()
-        return frozenset(getattr(self.tool, "_injected_args_keys", ())) | left_out
+        tool = self.tool
+        marked: frozenset[str] = frozenset(getattr(tool, "_injected_args_keys", ()))
+        schema, kind = tool.args_schema, type(tool)
+        if isinstance(schema, dict):
+            return marked
+        if schema is None or (kind.tool_call_schema, kind.get_input_schema) != _READING:
+            return marked | _left_out(tool)
+        if (known := _left_out_of.get(schema)) is None:
+            known = _left_out_of[schema] = _left_out(tool)
+        return marked | known
 
+
+def _left_out(tool: Any) -> frozenset[str]:
+    shown = tool.tool_call_schema
+    if isinstance(shown, dict):
+        return frozenset()
+    return frozenset(fields_of(tool.get_input_schema())) - frozenset(fields_of(shown))
+
+
+_UNKNOWN: Any = object()
+_READING = (BaseTool.tool_call_schema, BaseTool.get_input_schema)
+"""How a tool reads both schemas from ``args_schema`` alone."""
+_left_out_of: WeakKeyDictionary[type, frozenset[str]] = WeakKeyDictionary()
+"""By ``args_schema``: to compare the schemas anew at every call takes as long as half of the framework's own work."""
 
 current_pending: ContextVar[Pending | None] = ContextVar("ax_langchain_pending", default=None)
 dispatching: ContextVar[tuple[int, ...]] = ContextVar("ax_langchain_dispatching", default=())
@@ -79,7 +107,12 @@ def fields_of(model: Any) -> dict[str, Any]:
 
 def learn(tool: Any, raw: Any, tool_call_id: str | None, config: Any) -> Pending:
     """What ``run`` knows of a call."""
-    return Pending(tool, raw, tool_call_id, ensure_config(config))
+    whole = config if config is not None and config.keys() >= _ENSURED else ensure_config(config)
+    return Pending(tool, raw, tool_call_id, whole)
+
+
+_ENSURED = frozenset({"tags", "metadata", "callbacks", "recursion_limit", "configurable"})
+"""What a config has that came through ``ensure_config``: ``invoke`` has done so before."""
 
 
 def refusal(error: AXError, pending: Pending) -> Any:
