@@ -11,7 +11,7 @@ from llama_index.core.tools import FunctionTool
 from llama_index.core.workflow import Context, StartEvent, StopEvent, Workflow, step
 
 from ax_adapters.llama_index import wrap_tool
-from ax_core import AX
+from ax_core import AX, Policy
 from support.llama import Saved, Wrap, agent, ask, model, outputs
 
 guarantee = pytest.mark.guarantee
@@ -274,3 +274,51 @@ def test_the_model_is_not_asked_about_the_conversations_name(wrap: Wrap) -> None
     made = FunctionAgent(tools=[wrap(paying([]))], llm=llm, initial_state={"x": 1})
     asyncio.run(outputs(made))
     assert "ax_" not in str(llm.response_generator.heard)
+
+
+def test_a_state_class_with_room_for_it_keeps_the_identity(wrap: Wrap, ax: AX) -> None:
+    """The two fields that the documentation names."""
+    from pydantic import BaseModel
+
+    class Count(BaseModel):
+        ax_scope: Any = None
+        ax_turn: Any = None
+
+    tool = wrap(paying([]))
+
+    class Typed(Workflow):
+        @step
+        async def only(self, ctx: Context[Count], ev: StartEvent) -> StopEvent:
+            return StopEvent(result=(await tool.acall(n=1)).content)
+
+    async def main() -> str:
+        return await Typed().run()
+
+    assert asyncio.run(main()) == "paid 1"
+    assert ax.tasks().tasks[0].request_id is not None
+
+
+def test_calls_of_a_tools_body_are_known_by_its_task(ax: AX) -> None:
+    """A tool that calls another: one run, the inner call under the outer, and known again with it."""
+    paid: list[int] = []
+    inner = wrap_tool(paying(paid), ax, policy="unsafe")
+    tries: list[int] = []
+
+    async def order(n: int) -> str:
+        """Order, and fail once after it has paid."""
+        done = (await inner.acall(n=n)).content
+        tries.append(n)
+        if len(tries) == 1:
+            raise OSError("away")
+        return done
+
+    outer = wrap_tool(
+        FunctionTool.from_defaults(async_fn=order), ax, policy=Policy("idempotent", retries=1, backoff=0)
+    )
+    (answer,) = asyncio.run(outputs(ask(outer, {"n": 1})))
+    assert "paid 1" in answer.content
+    assert paid == [1]
+    child, parent = (task for task in ax.tasks().tasks[:2])
+    assert (child.tool, parent.tool) == ("pay", "order")
+    assert child.parent_id == parent.id
+    assert child.run_id == parent.run_id
