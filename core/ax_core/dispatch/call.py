@@ -132,7 +132,9 @@ def prepare(call: Call, wiring: Wiring) -> Submission:
     twin = None
     if policy.effect is not Effect.READ and where is not None and invalid is None:
         twin = keys.digest(wiring.ns, where, fingerprint)[:32]
-    timeout = _least(call.timeout, policy.timeout)
+    timeout = None
+    if call.timeout is not None or policy.timeout is not None:
+        timeout = _least(call.timeout, policy.timeout)
     bound_key = None
     if invalid is None and not call.repeat:
         bound_key = dedupe_key(call, wiring.ns, args, args_hash, session, run_id, in_run)
@@ -151,7 +153,7 @@ def prepare(call: Call, wiring: Wiring) -> Submission:
         _RUNNING,  # state
         None,  # reason
         call.request_id,  # request_id
-        _key_of(call, wiring, task_id),  # idempotency_key
+        task_id if call.request_id is None else _key_of(call.request_id, tool, wiring),  # idempotency_key
         submitted_hash,  # submitted_hash
         args_hash,  # args_hash
         fingerprint,  # fingerprint
@@ -192,11 +194,9 @@ def prepare(call: Call, wiring: Wiring) -> Submission:
     return Submission(call, row, args, invalid, call.key is not None, confirm, in_run, timeout)
 
 
-def _key_of(call: Call, wiring: Wiring, task_id: str) -> str:
+def _key_of(request_id: str, tool: Tool[..., Any], wiring: Wiring) -> str:
     """The task's own key: the same for the same request, even in a database that lost it."""
-    if call.request_id is None:
-        return task_id
-    return keys.idempotency_key(wiring.ns, call.tool.name, call.request_id)
+    return keys.idempotency_key(wiring.ns, tool.name, request_id)
 
 
 def dedupe_key(

@@ -116,7 +116,12 @@ def following(
                 if ended.outcome is None:  # never told as the tool's failure: nobody would know that it acted
                     assert ended.error is not None
                     raise unrecorded(row, ended.error)
-                written: Written = ended.written or (yield from _recorded(row, ended.outcome, runner, wiring))
+                written = ended.written
+                if written is None:
+                    try:
+                        written = yield Write(recording(wiring, row, runner.tool, ended.outcome), "record")
+                    except StoreError as error:
+                        raise unrecorded(row, error) from error
                 if ended.error is not None:
                     raise ended.error
                 outcome = ended.outcome if written.accepted else None
@@ -176,16 +181,6 @@ def entering(row: TaskRow, runner: Runner, wiring: Wiring) -> Enter:
 def recording(wiring: Wiring, row: TaskRow, tool: Tool[..., Any], outcome: Outcome) -> Op[Written]:
     """The operation that writes the end of an attempt."""
     return record(wiring, row, tool.policy, outcome, stored(outcome, wiring), row.run_id != row.id)
-
-
-def _recorded(
-    row: TaskRow, outcome: Outcome, runner: Runner, wiring: Wiring
-) -> Generator[Step, Any, Written]:
-    try:
-        written: Written = yield Write(recording(wiring, row, runner.tool, outcome), "record")
-    except StoreError as error:
-        raise unrecorded(row, error) from error
-    return written
 
 
 def _let_go(wiring: Wiring, tool: Tool[..., Any], seat: Seat) -> Op[Any] | None:
