@@ -35,7 +35,7 @@ class ControlTool(BaseTool):
         scope = current_run.get()
         if scope is not None:
             return Own(self.ax, scope.session, scope.id)
-        asks = identify(self.ax.namespace, self.name, None, "", config)
+        asks = identify(self.ax.namespace, self.name, None, None, config)
         return Own(self.ax, asks.session, asks.run_id)
 
 

@@ -28,7 +28,8 @@ def identify(
         return Identity(run_id=run_id, session=session)
     # A bare tool.invoke(args) inside a node has no tool call id: its arguments stand in.
     who = f"id:{tool_call_id}" if tool_call_id else f"args:{'?' if args is None else keys.args_hash(args)}"
-    seat = (str(place), who, tool)
+    # Some releases of LangGraph make a scratchpad per attempt of the node, older ones of 1.2 one for all.
+    seat = (str(place), who, tool, _attempt(conf))
     ordinal = ordinals.of(pad, seat)
     return Identity(
         request_id=f"lg:{keys.digest(session or '', str(place), who, tool, str(ordinal))[:40]}",
@@ -44,6 +45,12 @@ def identify(
         seat=(pad, seat),
         ordinal=ordinal,
     )
+
+
+def _attempt(conf: Mapping[str, Any]) -> str:
+    """Which execution of the node this is, where LangGraph counts them."""
+    info = getattr(conf.get("__pregel_runtime"), "execution_info", None)
+    return str(getattr(info, "node_attempt", ""))
 
 
 def _run_of_message(ns: str, session: str | None, conf: Mapping[str, Any]) -> str | None:

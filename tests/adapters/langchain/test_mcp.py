@@ -42,6 +42,11 @@ def ask(made: Any, n: int = 1, **args: Any) -> Any:
     return asyncio.run(made.ainvoke(call_of(made, {"n": n, **args})))
 
 
+def _handled(bare: Any) -> None:
+    if not bare.handle_tool_error:
+        pytest.skip("this langchain-mcp-adapters raises what a server's tool says no with")
+
+
 def without_ids(message: Any) -> Any:
     blocks = [{k: v for k, v in block.items() if k != "id"} for block in message.content]
     return blocks, message.artifact, message.status, message.name, message.tool_call_id
@@ -51,6 +56,8 @@ def without_ids(message: Any) -> Any:
 def test_answers_are_as_bare(name: str, server: Serving, ax: AX) -> None:
     """Text, pictures, structured content, and errors with their blocks."""
     bare, made = server.tools()[name], wrap_tool(server.tools()[name], ax)
+    if name == "fail":
+        _handled(bare)
     assert without_ids(ask(made)) == without_ids(ask(bare))
     assert len(server.lines()) == 2
     (task,) = ax.tasks().tasks
@@ -211,6 +218,7 @@ def test_tools_that_are_built_for_each_request(server: Serving, ax: AX) -> None:
 
 def test_an_agent_under_the_middleware(server: Serving, ax: AX) -> None:
     """Nothing is wrapped by hand: hints count, a destructive call asks, an error is told, a picture is shown."""
+    _handled(server.tools()["fail"])
     script = [[("draw", {"n": 1}), ("fail", {"n": 2})], [("wipe", {"n": 3})], "done"]
     agent = create_agent(
         Scripted(script=script),

@@ -242,7 +242,7 @@ def test_a_pause_of_somebody_elses_is_noticed(ax: AX, clock: Skew, drive: Drive)
         [note],
         middleware=[
             AXMiddleware(ax, budget=Budget(seconds=60)),
-            HumanInTheLoopMiddleware({"note": True}, interrupt_mode="batched"),
+            HumanInTheLoopMiddleware({"note": True}),
         ],
         checkpointer=InMemorySaver(),
     )

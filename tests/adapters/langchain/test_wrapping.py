@@ -155,6 +155,15 @@ def test_undeclared_tools_are_told_once(ax: AX, caplog: pytest.LogCaptureFixture
     assert "policies={'add': 'read'}" in line
 
 
+def _unread(bare: BaseTool) -> None:
+    """Go on only where LangChain itself says that it cannot read a schema yet; it used to leave the field out."""
+    try:
+        _ = bare.tool_call_schema
+    except PydanticUndefinedAnnotation:
+        return
+    pytest.skip("this langchain-core leaves arguments of unknown types out of the schema")
+
+
 def test_a_type_that_is_defined_later(ax: AX) -> None:
     """As bare: the tool is made now, and its schema is read once it can be."""
 
@@ -162,6 +171,7 @@ def test_a_type_that_is_defined_later(ax: AX) -> None:
         item: "Item"
 
     bare = StructuredTool(name="order", description="Orders.", func=lambda item: item.name, args_schema=Order)
+    _unread(bare)
     wrapped = wrap_tool(bare, ax, policy="unsafe")
     with pytest.raises(PydanticUndefinedAnnotation, match="Item"):
         wrapped.tool_call_schema.model_json_schema()
@@ -184,6 +194,7 @@ def test_a_type_that_is_defined_later_under_a_name_that_is_taken(ax: AX) -> None
 
     wrap_tool(add, ax)
     other = StructuredTool(name="add", description="Orders.", func=lambda item: item, args_schema=Order)
+    _unread(other)
     with pytest.raises(PolicyError, match="'NeverDefined', which is not defined yet"):
         wrap_tool(other, ax)
 

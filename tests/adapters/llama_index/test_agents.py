@@ -187,6 +187,32 @@ def test_cancelling_a_run_reaches_the_tool(wrap: Wrap, ax: AX) -> None:
     assert (str(task.state), task.reason) == ("QUARANTINE", "outcome_unknown")
 
 
+def test_cancelling_a_run_does_not_wait_for_a_function(wrap: Wrap, ax: AX) -> None:
+    """Nor for its loop: the thread goes on, and puts on record what it did after all."""
+
+    def slow() -> str:
+        """Take long."""
+        time.sleep(1.5)
+        return "late"
+
+    async def main() -> float:
+        handler = agent([wrap(FunctionTool.from_defaults(slow))], [("slow", {})], "d", timeout=0.4).run("go")
+        begun = time.monotonic()
+        with pytest.raises(Exception, match="timed out"):
+            await handler
+        return time.monotonic() - begun
+
+    begun = time.monotonic()
+    assert asyncio.run(main()) < 1.2
+    assert time.monotonic() - begun < 1.4
+    for _ in range(100):
+        (task,) = ax.tasks().tasks
+        if str(task.state) == "SUCCESS":
+            break
+        time.sleep(0.05)
+    assert task.result.content == "late"
+
+
 def test_a_tool_that_the_agent_does_not_have_leaves_no_record(wrap: Wrap, ax: AX) -> None:
     """LlamaIndex answers that itself."""
     (answer,) = told(agent([wrap(ADD)], [("subtract", {"a": 1})], "done"))

@@ -397,14 +397,28 @@ def test_a_later_turn_asks_anew(refund: Any, refunded: list[Any]) -> None:
     assert refunded == [("7", 1), ("7", 1)]
 
 
-def test_a_decided_call_leaves_nothing_waiting_behind(refund: Any) -> None:
-    """After its answer the workflow keeps no wait of it: a stray event later wakes nothing."""
+def test_a_decided_call_leaves_nothing_waiting_behind(ax: AX, refund: Any, refunded: list[Any]) -> None:
+    """Decided while no workflow ran, so its event never came: the restored workflow does not go on waiting for it,
+    or an event that comes later would have the call answered a second time."""
+    waits: list[Any] = []
 
-    async def main() -> Any:
-        handler = ask(refund, {"order": "7"}).run("go")
-        cards: list[ApprovalRequired] = []
-        await turn(handler, lambda card: card.answer("approve"), cards)
-        saved = Saved.of(handler.ctx)
-        return saved["workers"]["call_tool"]["collected_waiters"]
+    async def main() -> None:
+        made = agent([refund], [("refund", {"order": "7"})], [("refund", {"order": "8"})], "done")
+        handler = made.run("go")
+        async for event in handler.stream_events():
+            if isinstance(event, ApprovalRequired):
+                saved = Saved.of(handler.ctx)
+                await handler.cancel_run()
+                await ax.aconfirm(event.ax_task_id, by="ops")
+                break
+        handler = made.run(ctx=Saved.again(made, saved))
+        async for event in handler.stream_events():
+            if isinstance(event, ApprovalRequired):
+                found = Saved.of(handler.ctx)["workers"]["call_tool"]["collected_waiters"]
+                waits.extend(wait["waiter_id"] for wait in found)
+                handler.ctx.send_event(event.answer("approve"))
+        await handler
 
-    assert not asyncio.run(main())
+    asyncio.run(asyncio.wait_for(main(), 10))
+    assert refunded == [("7", 1), ("8", 1)]
+    assert len(waits) == 1
