@@ -174,14 +174,14 @@ def test_cancelling_a_run_reaches_the_tool(wrap: Wrap, ax: AX) -> None:
 
     async def main() -> float:
         handler = agent(
-            [wrap(FunctionTool.from_defaults(async_fn=slow))], [("slow", {})], "d", timeout=0.4
+            [wrap(FunctionTool.from_defaults(async_fn=slow))], [("slow", {})], "d", timeout=1.5
         ).run("go")
         begun = time.monotonic()
         with pytest.raises(Exception, match="timed out"):
             await handler
         return time.monotonic() - begun
 
-    assert asyncio.run(main()) < 4
+    assert asyncio.run(main()) < 6
     assert state == {"cancelled": True}
     (task,) = ax.tasks().tasks
     assert (str(task.state), task.reason) == ("QUARANTINE", "outcome_unknown")
@@ -192,19 +192,19 @@ def test_cancelling_a_run_does_not_wait_for_a_function(wrap: Wrap, ax: AX) -> No
 
     def slow() -> str:
         """Take long."""
-        time.sleep(1.5)
+        time.sleep(3.5)
         return "late"
 
     async def main() -> float:
-        handler = agent([wrap(FunctionTool.from_defaults(slow))], [("slow", {})], "d", timeout=0.4).run("go")
+        handler = agent([wrap(FunctionTool.from_defaults(slow))], [("slow", {})], "d", timeout=1.5).run("go")
         begun = time.monotonic()
         with pytest.raises(Exception, match="timed out"):
             await handler
         return time.monotonic() - begun
 
     begun = time.monotonic()
-    assert asyncio.run(main()) < 1.2
-    assert time.monotonic() - begun < 1.4
+    assert asyncio.run(main()) < 2.5
+    assert time.monotonic() - begun < 2.8
     for _ in range(100):
         (task,) = ax.tasks().tasks
         if str(task.state) == "SUCCESS":
