@@ -6,7 +6,7 @@ elsewhere is not asked about again.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from ax_core import AX, InvalidArguments, Task
 
@@ -16,9 +16,9 @@ from .step import Step, pauses
 from .waking import sleep
 
 
-def waits_of(request_id: str) -> str:
-    """How the ids of a call's waits begin: no two calls share one, for a workflow keeps one wait by an id."""
-    return f"ax:{request_id}:"
+def wait_of(request_id: str) -> str:
+    """The id of a call's wait: no two calls share one, for a workflow keeps one wait by an id."""
+    return f"ax:{request_id}"
 
 
 class Question:
@@ -26,6 +26,9 @@ class Question:
 
     def __init__(self, ax: AX, task: Task, request_id: str, step: Step) -> None:
         self._ax, self._task, self._request, self._step = ax, task, request_id, step
+        # Who attached to another's task waits beside it: a second card would be a second question.
+        self._shows = task.request_id == request_id
+        self._what = {"ax_task_id": task.id}
 
     async def answered(self) -> Decision | None:
         """Pause the step for a person; on a later execution, what they decided (None: it is on record by now).
@@ -34,8 +37,21 @@ class Question:
             WaitingForEvent: nobody decided yet.
             TimeoutError: nobody did in time.
         """
-        waits = self._step.waiters(waits_of(self._request))
-        said = await self._wait_for(waits[-1].waiter_id if waits else f"{waits_of(self._request)}0")
+        wait = self._step.wait(wait_of(self._request))
+        if wait is not None and wait.resolved_event is None and not wait.timed_out:
+            # Restored with its context: nobody who listens now has seen the card, and LlamaIndex shows it but once.
+            self._show()
+        try:
+            said: ApprovalDecision = await self._step.ctx.wait_for_event(
+                ApprovalDecision,
+                waiter_id=wait_of(self._request),
+                waiter_event=self._card() if self._shows else None,
+                requirements=self._what,
+                timeout=self._left(),
+            )
+        except pauses():
+            sleep(self._ax, self._request, self._task.id, self._step.ctx)
+            raise
         return (
             None if said.decision == "decided" else Decision(said.decision, said.by, said.args, said.message)
         )
@@ -49,40 +65,25 @@ class Question:
         try:
             verdict = await adecide(self._ax, self._task, said)
         except InvalidArguments as unfit:
-            await self.again(str(unfit))
-            return False
+            self.again(str(unfit))
         return verdict.done and said.kind == "respond"
 
-    async def again(self, problem: str) -> None:
+    def again(self, problem: str) -> NoReturn:
         """Put the question once more.
 
         Raises:
             WaitingForEvent: always.
         """
-        waits = self._step.waiters(waits_of(self._request))
-        await self._wait_for(f"{waits_of(self._request)}{len(waits)}", problem)
+        self._show(problem)
+        sleep(self._ax, self._request, self._task.id, self._step.ctx)
+        # In the place of the wait that was answered: a second one would be woken by the same event as the first.
+        raise self._step.waiting(wait_of(self._request), ApprovalDecision, self._what)
 
-    async def _wait_for(self, waiter_id: str, problem: str | None = None) -> ApprovalDecision:
-        # Who attached to another's task waits beside it: a second card would be a second question.
-        asks = self._task.request_id == self._request
-        known = [wait for wait in self._step.waiters(waits_of(self._request)) if wait.waiter_id == waiter_id]
-        if asks and known and known[0].resolved_event is None and not known[0].timed_out:
-            # Restored with its context: nobody who listens now has seen the card, and LlamaIndex shows it but once.
+    def _show(self, problem: str | None = None) -> None:
+        if self._shows:
             self._step.ctx.write_event_to_stream(self._card(problem))
-        try:
-            said: ApprovalDecision = await self._step.ctx.wait_for_event(
-                ApprovalDecision,
-                waiter_id=waiter_id,
-                waiter_event=self._card(problem) if asks else None,
-                requirements={"ax_task_id": self._task.id},
-                timeout=self._left(),
-            )
-        except pauses():
-            sleep(self._ax, self._request, self._task.id, self._step.ctx)
-            raise
-        return said
 
-    def _card(self, problem: str | None) -> ApprovalRequired:
+    def _card(self, problem: str | None = None) -> ApprovalRequired:
         task, expires = self._task, self._expires()
         return ApprovalRequired(
             ax_task_id=task.id,

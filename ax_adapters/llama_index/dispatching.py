@@ -12,7 +12,7 @@ from ax_core.schema import Invalid
 
 from ..bridge import Binding, Identity, Responded, refusals
 from .arguments import args_hash, checked
-from .asking import Question, waits_of
+from .asking import Question, wait_of
 from .bodies import async_body, sync_body
 from .identity import identify
 from .pending import Pending
@@ -80,9 +80,9 @@ async def _see_through(binding: Binding, call: Call, step: Step | None) -> Answe
     try:
         answer = await _decided(binding, call, step, request)
     except AXError:
-        step.forget(waits_of(request))
+        step.forget(wait_of(request))
         raise
-    step.forget(waits_of(request))
+    step.forget(wait_of(request))
     return answer
 
 
@@ -94,7 +94,7 @@ async def _decided(binding: Binding, call: Call, step: Step, request: str) -> An
         except ConfirmationPending as waiting:
             question = Question(ax, await ax.aget(waiting.task_id or ""), request, step)
         if heard:
-            await question.again("it is not decided yet")
+            question.again("it is not decided yet")
         try:
             said = await question.answered()
         except TimeoutError:

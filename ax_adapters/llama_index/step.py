@@ -66,15 +66,21 @@ class Step:
         """Whether the step can wait for an event and be executed again when that comes."""
         return None not in (self.worker, _WaitingForEvent, _DeleteWaiter)
 
-    def waiters(self, prefix: str) -> list[Any]:
-        """The waits of this piece of work whose id starts so, oldest first."""
+    def wait(self, waiter_id: str) -> Any:
+        """The wait of that id that was begun in an earlier execution of the step, if there is one."""
         found = getattr(self._state, "collected_waiters", ())
-        return [waiter for waiter in found if waiter.waiter_id.startswith(prefix)]
+        return next((each for each in found if each.waiter_id == waiter_id), None)
 
-    def forget(self, prefix: str) -> None:
-        """Let these waits end with this step: what they waited for was decided."""
-        for waiter in self.waiters(prefix):
-            self.worker.returns.return_values.append(_DeleteWaiter(waiter_id=waiter.waiter_id))
+    def waiting(self, waiter_id: str, kind: type, requirements: dict[str, Any]) -> BaseException:
+        """What to raise to wait anew under that id, whether or not an event has come for it."""
+        wait = _runtime.AddWaiter(waiter_id=waiter_id, event_type=kind, requirements=requirements)
+        again: BaseException = _WaitingForEvent(wait)
+        return again
+
+    def forget(self, waiter_id: str) -> None:
+        """Let a wait end with this step: what it waited for was decided."""
+        if self.wait(waiter_id) is not None:
+            self.worker.returns.return_values.append(_DeleteWaiter(waiter_id=waiter_id))
 
     @property
     def _state(self) -> Any:

@@ -55,7 +55,8 @@ def decided(tool: Any, decide: Decide, args: Any = None, cards: Any = None) -> A
 
     async def main() -> Any:
         handler = ask(tool, args or {"order": "7", "amount": 10}).run("go")
-        return (await asyncio.wait_for(turn(handler, decide, cards), 10))[0]
+        (output,) = await asyncio.wait_for(turn(handler, decide, cards), 10)
+        return output
 
     return asyncio.run(main())
 
