@@ -1,5 +1,5 @@
 """AX under the tools of an agent framework: one module per framework, imported only where it is used.
 
-`ax_adapters.langchain` wraps LangChain and LangGraph tools, `ax_adapters.llama_index` those of LlamaIndex. Importing this
-package imports no framework.
+`ax_adapters.langchain` wraps LangChain and LangGraph tools, `ax_adapters.llama_index` those of LlamaIndex. Importing
+this package imports no framework.
 """
