@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from llama_index.core.agent.workflow import FunctionAgent, ToolCallResult
-from llama_index.core.llms import ChatMessage
+from llama_index.core.llms import ChatMessage, ChatResponse, LLMMetadata
+from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.llms.llm import ToolSelection
-from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.tools import BaseTool, ToolOutput
 from llama_index.core.workflow import Context, JsonPickleSerializer
 
@@ -79,13 +79,45 @@ class Plan(Script):
         return self._said(next(left), 0)
 
 
-class Model(MockFunctionCallingLLM):
+class Model(FunctionCallingLLM):
     """A function calling model that looks at its tools before it answers, as those of providers do."""
 
-    def _prepare_chat_with_tools(self, tools: Any, *args: Any, **kwargs: Any) -> Any:
+    response_generator: Any
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(is_function_calling_model=True)
+
+    def chat(self, messages: Any, **_: Any) -> ChatResponse:
+        said = self.response_generator(list(messages))
+        return ChatResponse(message=said, delta=said.content)
+
+    async def achat(self, messages: Any, **more: Any) -> ChatResponse:
+        return self.chat(messages, **more)
+
+    def stream_chat(self, messages: Any, **more: Any) -> Any:
+        yield self.chat(messages, **more)
+
+    async def astream_chat(self, messages: Any, **more: Any) -> Any:
+        async def stream() -> Any:
+            yield self.chat(messages, **more)
+
+        return stream()
+
+    def complete(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError
+
+    acomplete = stream_complete = astream_complete = complete  # type: ignore[assignment]
+
+    def _prepare_chat_with_tools(
+        self, tools: Any, user_msg: Any = None, chat_history: Any = None, **_: Any
+    ) -> Any:
         for tool in tools:
             tool.metadata.to_openai_tool()
-        return super()._prepare_chat_with_tools(tools, *args, **kwargs)
+        return {"messages": [*(chat_history or ()), *([user_msg] if user_msg else ())]}
+
+    def get_tool_calls_from_response(self, response: Any, *_: Any, **__: Any) -> list[ToolSelection]:
+        return list(response.message.additional_kwargs.get("tool_calls", ()))
 
 
 def model(*steps: str | list[Asked]) -> Model:
