@@ -11,7 +11,7 @@ from ax_core import keys
 from ax_core.schema import Invalid, Problem
 
 from ..bridge import Binding
-from .pending import Pending
+from .pending import Pending, filled_in
 from .registering import DECLARED, registered
 
 
@@ -44,9 +44,7 @@ def _unfit(pending: Pending, args: dict[str, Any]) -> Invalid | None:
         return None
     places, names = pending.changed(args, args)
     try:
-        inspect.signature(tool.real_fn).bind(
-            *places, **{**tool.partial_params, **tool._field_defaults, **names}
-        )
+        inspect.signature(tool.real_fn).bind(*places, **{**filled_in(tool), **names})
     except TypeError as error:
         return Invalid(
             (Problem("", "value", f"the arguments do not fit the function: {error}"),), accepts=tuple(args)

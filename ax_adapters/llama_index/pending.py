@@ -94,6 +94,11 @@ class Pending:
         return dict(zip(names, self.args, strict=False))
 
 
+def filled_in(tool: FunctionTool) -> dict[str, Any]:
+    """The arguments that a function tool fills in itself (older versions of LlamaIndex know fewer kinds)."""
+    return {**getattr(tool, "_field_defaults", {}), **tool.partial_params}
+
+
 def learn(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pending:
     """What is known of a call as it comes in."""
     given = next((value for value in kwargs.values() if isinstance(value, Context)), None)

@@ -22,7 +22,7 @@ from llama_index.core.tools import FunctionTool, QueryEngineTool, RetrieverTool,
 from ax_core import AX
 from ax_core.codec import Codec, Opaque, TypeCodec
 
-from .pending import Pending
+from .pending import Pending, filled_in
 
 _BLOCKS = (
     "AudioBlock",
@@ -121,7 +121,7 @@ def raw_input(pending: Pending) -> dict[str, Any]:
     """A call's input as the framework would report it: never stored, for the host's own parameters are in it."""
     tool = pending.tool
     if isinstance(tool, FunctionTool):
-        every = {**tool._field_defaults, **tool.partial_params, **pending.kwargs}
+        every = {**filled_in(tool), **pending.kwargs}
         every.pop(tool.ctx_param_name or "", None)
         return {"args": pending.args, "kwargs": every}
     if isinstance(tool, QueryEngineTool | RetrieverTool):

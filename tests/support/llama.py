@@ -2,6 +2,7 @@
 
 # No postponed annotations: LlamaIndex compares the raw ones of a tool with Context.
 import asyncio
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +11,15 @@ from llama_index.core.agent.workflow import FunctionAgent, ToolCallResult
 from llama_index.core.llms import ChatMessage, ChatResponse, LLMMetadata
 from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.llms.llm import ToolSelection
-from llama_index.core.tools import BaseTool, ToolOutput
+from llama_index.core.tools import BaseTool, ToolOutput, calling
+from llama_index.core.tools.function_tool import sync_to_async
+from llama_index.core.tools.utils import create_schema_from_function
 from llama_index.core.workflow import Context, JsonPickleSerializer
+
+SCHEMA_SKIPS_KWARGS = "VAR_KEYWORD" in inspect.getsource(create_schema_from_function)
+CALLS_ONCE = "_function_tool_accepts_kwargs" in vars(calling)
+THREADS_HAVE_CONTEXT = "copy_context" in inspect.getsource(sync_to_async)
+"""What older versions of LlamaIndex do not do, wrapped or bare."""
 
 Wrap = Callable[..., BaseTool]
 """A fixture that puts a tool under AX."""

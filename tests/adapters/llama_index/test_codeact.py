@@ -14,9 +14,12 @@ from llama_index.core.tools import FunctionTool
 
 from ax_adapters.llama_index import functions, wrap_tool, wrap_tools
 from ax_core import AX, InvalidArguments, PolicyError
-from support.llama import Saved, Wrap, model, outputs
+from support.llama import THREADS_HAVE_CONTEXT, Saved, Wrap, model, outputs
 from support.llama_tools import AADD, ADD, IN_CONTEXT, QUERY, add
 
+in_threads = pytest.mark.skipif(
+    not THREADS_HAVE_CONTEXT, reason="this LlamaIndex runs code in a thread that knows of no workflow"
+)
 CODE = "x = pay(n=1)\nprint(x, pay(n=2))"
 
 
@@ -45,6 +48,7 @@ def test_the_functions_look_like_the_tools_own(ax: AX) -> None:
     assert [task.tool for task in ax.tasks().tasks] == ["aadd", "add"]
 
 
+@in_threads
 def test_code_calls_tools_under_ax(ax: AX, caplog: Any) -> None:
     """Each call of the code is a task of its own."""
     paid: list[int] = []
@@ -68,6 +72,7 @@ def test_code_calls_tools_under_ax(ax: AX, caplog: Any) -> None:
     assert len({task.request_id for task in ax.tasks().tasks}) == 2
 
 
+@in_threads
 @pytest.mark.guarantee
 def test_code_that_is_executed_again_repeats_nothing(ax: AX) -> None:
     """A workflow resumed from a context that was saved while code ran executes the code again: its calls are known."""

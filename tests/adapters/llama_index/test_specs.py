@@ -56,7 +56,7 @@ def test_a_spec_is_listed_as_often_as_one_likes(ax: AX) -> None:
     """Whole, in part, from a thread; policies are those given, and wrapping again changes nothing."""
     wrapped = wrap_spec(Spec(), ax, policies={"one": "read", "two": "idempotent"})
     assert wrap_spec(wrapped, ax) is wrapped
-    for tools in (wrapped.to_tool_list(["two"]), asyncio.run(wrapped.to_tool_list_async())):
+    for tools in (wrapped.to_tool_list(["two"]), asyncio.run(asyncio.to_thread(wrapped.to_tool_list))):
         assert all(hasattr(type(tool), "__ax_binding__") for tool in tools)
     assert ax.tools.get("two").policy.effect == "idempotent"
 
