@@ -5,6 +5,8 @@ VENV     := .venv
 BIN      := $(VENV)/bin
 WHEELENV := .venv-wheel
 WHEELRUN := .wheel-test
+LOWENV   := .venv-lowest
+LOWEST   := langchain mcp demo notebook
 PIP      := -m pip install --quiet --disable-pip-version-check
 ARGS     ?=
 
@@ -16,7 +18,7 @@ export PYTHON
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-source test-wheel check format bench chaos frameworks docs wheel clean
+.PHONY: help demo test test-source test-wheel check format bench chaos frameworks lowest docs wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -36,6 +38,16 @@ $(VENV)/.dev: $(VENV)/.made pyproject.toml
 	@echo "installing AX and what its tests need into $(VENV)"
 	@$(BIN)/python $(PIP) --editable '.[test,dev]'
 	@touch $@ $(VENV)/.demo
+
+# Two steps: with the oldest versions in place, the tools that run the tests must take what fits them.
+$(LOWENV)/.made: tools/venv.sh tools/lowest.py pyproject.toml
+	@tools/venv.sh $(LOWENV)
+	@echo "installing the oldest allowed versions into $(LOWENV)"
+	@$(LOWENV)/bin/python tools/lowest.py $(LOWEST) > $(LOWENV)/lowest.txt
+	@extras=$$(echo $(LOWEST) | tr ' ' ,) && $(LOWENV)/bin/python $(PIP) --constraint $(LOWENV)/lowest.txt --editable ".[$$extras]"
+	@$(LOWENV)/bin/python -m pip list --format freeze --exclude-editable --disable-pip-version-check > $(LOWENV)/there.txt
+	@$(LOWENV)/bin/python $(PIP) --constraint $(LOWENV)/there.txt $$($(LOWENV)/bin/python tools/lowest.py --tools)
+	@touch $@
 
 $(VENV)/.frameworks: $(VENV)/.dev
 	@echo "installing what the frameworks' own tests need into $(VENV)"
@@ -88,6 +100,9 @@ chaos: $(VENV)/.dev ## at least 300 seeded random kills, effects counted from ou
 	@seed=$${AX_CHAOS_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')} && echo "AX_CHAOS_SEED=$$seed plays this again" \
 		&& AX_CHAOS_SEED=$$seed $(BIN)/pytest -n auto -m chaos --timeout 3600 $(ARGS)
 
+lowest: $(LOWENV)/.made ## the adapters' tests on the oldest versions that pyproject.toml allows
+	$(LOWENV)/bin/pytest -n auto -p no:cacheprovider tests/adapters/langchain tests/adapters/jupyter $(ARGS)
+
 frameworks: $(VENV)/.frameworks ## the frameworks' own tool tests, bare and with every tool under AX
 	@PYTHONPATH=. $(BIN)/python -m tools.frameworks $(ARGS)
 
@@ -100,5 +115,5 @@ docs: $(VENV)/.dev ## write the generated parts of docs/ anew
 	@$(BIN)/python docs/generate.py
 
 clean: ## remove environments, builds and caches
-	rm -rf $(VENV) $(WHEELENV) $(WHEELRUN) .frameworks dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWENV) $(WHEELENV) $(WHEELRUN) .frameworks dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

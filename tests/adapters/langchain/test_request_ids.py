@@ -1,6 +1,7 @@
 """One decision of the model is one task: however often its node runs, and only as long as it is that decision."""
 
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, RetryPolicy, interrupt
 
+from ax_adapters.bridge import Identity
+from ax_adapters.langchain.identity import identify
 from ax_core import AX, State
 from support.driving import Drive, Wrap, node_of
 from support.scripted import Scripted, answers, asks, said, thread, told
@@ -249,3 +252,23 @@ def test_three_results_of_one_tool_are_paired_with_their_calls(seam: Wrap, drive
         "id2": "2",
         "id3": "3",
     }
+
+
+def test_each_attempt_of_a_node_counts_anew() -> None:
+    """Also where LangGraph hands every attempt the same scratchpad, as its older releases do."""
+
+    def asked(attempt: int) -> Identity:
+        runtime = SimpleNamespace(execution_info=SimpleNamespace(node_attempt=attempt))
+        conf = {
+            "thread_id": "T",
+            "checkpoint_ns": "n:1",
+            "__pregel_scratchpad": pad,
+            "__pregel_runtime": runtime,
+        }
+        return identify("default", "pay", "c1", None, {"configurable": conf})
+
+    pad = object()
+    first = asked(1)
+    first.delivered()
+    assert asked(1).request_id != first.request_id
+    assert asked(2).request_id == first.request_id
