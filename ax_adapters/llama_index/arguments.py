@@ -43,6 +43,8 @@ def _unfit(pending: Pending, args: dict[str, Any]) -> Invalid | None:
     if not isinstance(tool, FunctionTool):
         return None
     places, names = pending.changed(args, args)
+    if tool.requires_context and tool.ctx_param_name not in names:
+        return None  # the host's mistake, and LlamaIndex's to tell
     try:
         inspect.signature(tool.real_fn).bind(*places, **{**filled_in(tool), **names})
     except TypeError as error:

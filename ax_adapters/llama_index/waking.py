@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from ax_core import AX, State
+from ax_core import AX, AXError, State
 from ax_core.hooks import Event
 
 from .events import ApprovalDecision
@@ -61,7 +61,13 @@ def _decided(event: Event) -> None:
 async def _look_again(request_id: str) -> None:
     await asyncio.sleep(2 * SETTLE)
     sleeper = _sleepers.get(request_id)
-    if sleeper is not None and (await sleeper.ax.aget(sleeper.task_id)).state is not State.CONFIRMING:
+    if sleeper is None:
+        return
+    try:
+        task = await sleeper.ax.aget(sleeper.task_id)
+    except AXError:  # closed meanwhile: whoever opens it again is told
+        return
+    if task.state is not State.CONFIRMING:
         _wake(request_id)
 
 

@@ -13,7 +13,7 @@ from llama_index.core.workflow import Context
 from ax_adapters.llama_index import wrap_tools
 from ax_core import AX
 from support.llama import Wrap, agent, ask, model, outputs, told
-from support.llama_tools import AADD, ADD, IN_CONTEXT, QUERY, RETRIEVE
+from support.llama_tools import AADD, ADD, IN_CONTEXT, QUERY, RETRIEVE, in_context
 
 
 def test_context_is_injected(wrap: Wrap, ax: AX) -> None:
@@ -23,8 +23,10 @@ def test_context_is_injected(wrap: Wrap, ax: AX) -> None:
     assert output.content == "Context:2"
     assert output.raw_input == {"args": (), "kwargs": {"a": 2}}
     assert ax.tasks().tasks[0].payload == {"a": 2}
-    with pytest.raises(ValueError, match="Context is required"):
-        wrapped.call(a=1)
+    for effect in (None, "unsafe"):
+        bare = FunctionTool.from_defaults(in_context, name=f"tell_{effect}")
+        with pytest.raises(ValueError, match="Context is required"):
+            wrap(bare, policy=effect).call(a=1)
 
 
 def test_an_injected_context_writes_the_agents_state(wrap: Wrap) -> None:
