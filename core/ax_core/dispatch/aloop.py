@@ -46,7 +46,7 @@ async def _do(step: Step, wiring: Wiring) -> Any:
 
 
 async def _write(step: Write, wiring: Wiring) -> Any:
-    writing = _keep(wiring.db.awrite(step.op, step.name, step.durable))
+    writing = wiring.db.queued(step.op, step.name, step.durable)
     try:
         return await asyncio.shield(writing)
     except asyncio.CancelledError:
@@ -55,7 +55,7 @@ async def _write(step: Write, wiring: Wiring) -> Any:
         raise
 
 
-async def _abandon(step: Write, writing: asyncio.Task[Any], wiring: Wiring) -> None:
+async def _abandon(step: Write, writing: asyncio.Future[Any], wiring: Wiring) -> None:
     assert step.abandoned is not None
     try:
         op = step.abandoned(await writing)

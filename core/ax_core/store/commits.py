@@ -59,11 +59,16 @@ class Commits:
 
     async def arun(self, op: Op[T], name: str, durable: bool = False) -> T:
         """:meth:`run` for an event loop, which it never blocks; a cancelled caller's operation still completes."""
+        return await asyncio.shield(self.queued(op, name, durable))
+
+    def queued(self, op: Op[T], name: str, durable: bool = False) -> asyncio.Future[T]:
+        """:meth:`arun` as a future of the running loop; to cancel it is to lose the answer, not the operation."""
         item = Item(op, name, durable)
         item.loop = asyncio.get_running_loop()
-        item.future = item.loop.create_future()
+        future: asyncio.Future[T] = item.loop.create_future()
+        item.future = future
         self._line.queue(item)
-        return cast(T, await asyncio.shield(item.future))
+        return future
 
     def exclusive(self) -> Exclusive:
         """Keep every other write of this process waiting, for one that holds the database's write lock itself."""

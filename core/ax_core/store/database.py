@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 from collections.abc import Callable
@@ -92,6 +93,10 @@ class Database:
     async def awrite(self, op: Op[T], name: str = "control", durable: bool = False) -> T:
         """:meth:`write` without blocking the event loop."""
         return await self.commits.arun(op, name, durable)
+
+    def queued(self, op: Op[T], name: str = "control", durable: bool = False) -> asyncio.Future[T]:
+        """:meth:`awrite` as a future of the running loop."""
+        return self.commits.queued(op, name, durable)
 
     def read(self, op: Op[T]) -> T:
         """Run ``op`` on one consistent snapshot."""
