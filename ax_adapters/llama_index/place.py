@@ -117,24 +117,22 @@ async def _lay(step: Step, known: Future[tuple[str, str] | None]) -> None:
 async def _turn(step: Step, scope: str) -> str:
     """The turn, by the piece of work in which its agent first looked at its tools: the same when that is resumed.
 
-    An agent counts its rounds from 0 in each turn, so a look before the first is of another turn, unless it is the
-    same piece of work again. A model that never looks is told by what it has heard.
+    A run of a workflow that goes on from where another was saved is in the same turn. Where the runtime does not tell,
+    the agent's rounds do: it counts them from 0 in each turn, so a look before the first is of another turn, unless it
+    is the same piece of work again.
     """
     store = step.ctx.store
     said = str(await store.get("user_msg_str", default=""))
-    first = await store.get("num_iterations", default=None) == 0
     known = await store.get(TURN, default=None)
-    if not known or known.get("said") != said or (first and known.get("item") != step.item):
-        item = step.item if first and step.item else str(await _heard(store))
-        known = {"item": item, "said": said}
+    if known and step.resumed is None:
+        first = await store.get("num_iterations", default=None) == 0
+        another = known.get("said") != said or (first and known.get("item") != step.item)
+    else:
+        another = not step.resumed
+    if another or not known:
+        known = {"item": step.item or "", "said": said}
         await store.set(TURN, known)
     return keys.idempotency_key("turn", scope, known["item"], said)
-
-
-async def _heard(store: Any) -> int:
-    memory = await store.get("memory", default=None)
-    messages = await memory.aget_all() if hasattr(memory, "aget_all") else []
-    return sum(1 for message in messages if _role(message) == "user")
 
 
 async def _message(step: Step) -> str | None:

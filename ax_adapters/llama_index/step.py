@@ -57,6 +57,15 @@ class Step:
         return isinstance(self.event, ToolCall)
 
     @property
+    def resumed(self) -> bool | None:
+        """Whether this run of the workflow goes on from where another was saved; None: this runtime does not tell."""
+        try:
+            running = self.ctx._face._internal_adapter.init_state.is_running
+        except Exception:  # nobody has promised these names
+            return None
+        return running if isinstance(running, bool) else None
+
+    @property
     def begins(self) -> bool:
         """Whether the workflow has only just been started."""
         return isinstance(self.event, StartEvent)

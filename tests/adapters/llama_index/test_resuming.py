@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from llama_index.core.agent.workflow import AgentOutput, ToolCall, ToolCallResult
+from llama_index.core.agent.workflow import AgentOutput, FunctionAgent, ToolCall, ToolCallResult
 from llama_index.core.tools import FunctionTool
 from llama_index.core.workflow import Context, StartEvent, StopEvent, Workflow, step
 
 from ax_adapters.llama_index import wrap_tool
 from ax_core import AX, Policy
-from support.llama import Saved, Wrap, agent, ask, model, outputs
+from support.llama import Model, Saved, Script, Wrap, agent, ask, model, outputs
 
 guarantee = pytest.mark.guarantee
 
@@ -269,8 +269,6 @@ def test_a_state_that_takes_nothing_costs_the_identity_alone(wrap: Wrap, ax: AX)
 def test_the_model_is_not_asked_about_the_conversations_name(wrap: Wrap) -> None:
     """What AX keeps in the store is in no message."""
     llm = model([("pay", {"n": 1})], "done")
-    from llama_index.core.agent.workflow import FunctionAgent
-
     made = FunctionAgent(tools=[wrap(paying([]))], llm=llm, initial_state={"x": 1})
     asyncio.run(outputs(made))
     assert "ax_" not in str(llm.response_generator.heard)
@@ -322,3 +320,44 @@ def test_calls_of_a_tools_body_are_known_by_its_task(ax: AX) -> None:
     assert (child.tool, parent.tool) == ("pay", "order")
     assert child.parent_id == parent.id
     assert child.run_id == parent.run_id
+
+
+def test_a_model_that_never_looks_at_its_tools_has_turns_too(wrap: Wrap) -> None:
+    """Two turns with the same words, ids and arguments are two calls, also where nothing was remembered between them,
+    as with the default serializer."""
+    paid: list[int] = []
+
+    class Blind(Model):
+        def _prepare_chat_with_tools(self, tools: Any, *args: Any, **kwargs: Any) -> Any:
+            return super()._prepare_chat_with_tools([], *args, **kwargs)
+
+    async def main() -> None:
+        llm = Blind(response_generator=Script([[("pay", {"n": 1}, "one")], "done"]))
+        made = FunctionAgent(tools=[wrap(paying(paid))], llm=llm)
+        ctx = Context(made)
+        await outputs(made, ctx=ctx)
+        await outputs(made, ctx=ctx)
+
+    asyncio.run(main())
+    assert paid == [1, 1]
+
+
+def test_a_runtime_that_does_not_tell_a_resumed_run_has_turns_too(wrap: Wrap, monkeypatch: Any) -> None:
+    """By the rounds that the agent counts, for models that look at their tools."""
+    monkeypatch.setattr("ax_adapters.llama_index.step.Step.resumed", None)
+    paid: list[int] = []
+
+    async def main() -> list[str]:
+        made = ask(wrap(paying(paid)), {"n": 1})
+        ctx = Context(made)
+        await outputs(made, ctx=ctx)
+        handler = made.run("go", ctx=ctx)
+        saved = None
+        async for event in handler.stream_events():
+            if isinstance(event, ToolCall) and saved is None:
+                saved = Saved.of(handler.ctx)
+        await handler
+        return [each.content for each in await outputs(made, ctx=Saved.again(made, saved or {}), said="")]
+
+    assert set(asyncio.run(main())) == {"paid 1"}
+    assert paid == [1, 1]
