@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -193,7 +194,7 @@ def test_the_tool_itself_may_know_that_it_did_not_happen_and_then_it_runs_again(
     assert (probe.count, len(probe.keys)) == (2, 1)
 
 
-def test_a_tool_that_cannot_tell_leaves_it_to_a_person_and_is_asked_again(ax: AX) -> None:
+def test_a_tool_that_cannot_tell_leaves_it_to_a_person_and_is_asked_again(ax: AX, clock: Skew) -> None:
     answers: list[Any] = [Unknown(), RuntimeError("down"), Happened("found")]
 
     def reconcile(ctx: Any) -> Any:
@@ -206,8 +207,28 @@ def test_a_tool_that_cannot_tell_leaves_it_to_a_person_and_is_asked_again(ax: AX
     for _ in range(2):
         beat(ax)
         assert only(ax).reason == "outcome_unknown"
+        clock.ahead(3600)
     beat(ax)
     assert only(ax).result == "found"
+
+
+def test_a_tool_that_cannot_tell_is_asked_ever_more_seldom_but_every_hour(ax: AX, clock: Skew) -> None:
+    asked: list[float] = []
+    began = clock.monotonic()
+
+    def reconcile(ctx: Any) -> Any:
+        asked.append(clock.monotonic() - began)
+        return Unknown()
+
+    doubt(ax, Probe(), reconcile=reconcile, settle=0)
+    for _ in range(4 * 3600 // 5):
+        beat(ax)
+        clock.ahead(5)
+    waits = [round(later - earlier) for earlier, later in pairwise(asked)]
+    assert waits == sorted(waits)
+    assert 5 <= waits[0] < 15
+    assert 3600 <= waits[-1] < 3610
+    assert 10 < len(asked) < 20
 
 
 def test_nobody_is_asked_about_an_attempt_that_may_still_act(ax: AX, clock: Skew) -> None:

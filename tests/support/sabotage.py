@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +33,7 @@ def _claim_without_commit() -> None:
     from ax_core.store import Database
     from ax_core.store.tx import Tx
 
-    right, right_async = Database.write, Database.awrite
+    right, right_queued = Database.write, Database.queued
 
     def undone(self: Database, op: Any) -> Any:
         raw = self._connect()
@@ -47,10 +48,14 @@ def _claim_without_commit() -> None:
     def write(self: Database, op: Any, name: str = "control", durable: bool = False) -> Any:
         return undone(self, op) if name == "admit" else right(self, op, name, durable)
 
-    async def awrite(self: Database, op: Any, name: str = "control", durable: bool = False) -> Any:
-        return undone(self, op) if name == "admit" else await right_async(self, op, name, durable)
+    def queued(self: Database, op: Any, name: str = "control", durable: bool = False) -> Any:
+        if name != "admit":
+            return right_queued(self, op, name, durable)
+        answer = asyncio.get_running_loop().create_future()
+        answer.set_result(undone(self, op))
+        return answer
 
-    Database.write, Database.awrite = write, awrite  # type: ignore[method-assign]
+    Database.write, Database.queued = write, queued  # type: ignore[method-assign]
 
 
 def _everybody_is_gone() -> None:

@@ -6,11 +6,8 @@ import _thread
 from typing import TYPE_CHECKING
 
 from ..clock import micros
-from ..control import reconciled
-from ..decide import Happened, Lost, TimedOut, Unknown
-from ..dispatch.context import Context
+from ..decide import Lost, TimedOut
 from ..dispatch.live import OpenAttempt
-from ..dispatch.scope import current_task
 from ..scheduler import (
     anything_due,
     anything_lost,
@@ -19,9 +16,9 @@ from ..scheduler import (
     renew,
     renew_sessions,
     sweep,
-    to_reconcile,
 )
 from ..store import Tx, tasks, transitions
+from .doubts import Doubts
 from .steps import BETWEEN_STEPS
 
 if TYPE_CHECKING:
@@ -41,6 +38,7 @@ class Watch:
         self._resting = core.resting
         self._owner, self._tell, self._wirings = core.owner, core.tell, core._wirings
         self._stopped = False
+        self._doubts = Doubts(core)
         self._reconciling = _thread.allocate_lock()
         self._wake = _thread.allocate_lock()
         self._wake.acquire()
@@ -99,56 +97,19 @@ class Watch:
         if self._db.read(anything_due(clock.now())):
             self._db.write(expire_due(clock, self._tell), "control")
         if not apart:
-            self.reconcile()
+            self._doubts.ask()
         elif self._reconciling.acquire(False):
             # A downstream that hangs must not keep this thread from renewing leases.
             core.threads.spawn(self._reconcile_apart)
 
     def _reconcile_apart(self) -> None:
         try:
-            self.reconcile()
+            self._doubts.ask()
         except Exception as error:
             if not self._stopped:
                 self._core.hooks.complain("the watch could not reach the store", error)
         finally:
             self._reconciling.release()
-
-    def reconcile(self) -> None:
-        """Ask the tools of this process about their outcomes in doubt."""
-        core = self._core
-        for wiring in list(self._wirings.values()):
-            settle = {
-                t.name: micros(t.policy.settle) for t in core.registry if t.policy.reconcile is not None
-            }
-            if not settle:
-                continue
-            for row in self._db.read(to_reconcile(wiring.ns, settle, self._clock.now())):
-                tool = core.registry.get(row.tool)
-                assert tool.policy.reconcile is not None
-                token = current_task.set(Context(row, wiring))
-                try:
-                    verdict = tool.policy.reconcile(current_task.get())
-                except Exception as error:
-                    core.hooks.complain(f"reconcile of {tool.name} failed", error)
-                    continue
-                finally:
-                    current_task.reset(token)
-                if isinstance(verdict, Unknown):
-                    continue
-                result = core.codec.encode(verdict.result).text if isinstance(verdict, Happened) else None
-
-                def op(
-                    tx: Tx,
-                    task_id: str = row.id,
-                    fence: int = row.fence,
-                    said: object = verdict,
-                    text: str | None = result,
-                ) -> None:
-                    fresh = tasks.get(tx, task_id)
-                    if fresh is not None and fresh.reason == "outcome_unknown" and fresh.fence == fence:
-                        reconciled(tx, fresh, said, text, self._clock.now(), self._tell)  # type: ignore[arg-type]
-
-                self._db.write(op, "control")
 
     def _pass_on_cancels(self, attempts: list[OpenAttempt]) -> None:
         running = {(a.row.id, a.row.fence): a for a in attempts if not a.context.cancelled}

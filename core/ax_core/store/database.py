@@ -92,7 +92,7 @@ class Database:
 
     async def awrite(self, op: Op[T], name: str = "control", durable: bool = False) -> T:
         """:meth:`write` without blocking the event loop."""
-        return await self.commits.arun(op, name, durable)
+        return await asyncio.shield(self.queued(op, name, durable))
 
     def queued(self, op: Op[T], name: str = "control", durable: bool = False) -> asyncio.Future[T]:
         """:meth:`awrite` as a future of the running loop."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -44,9 +45,22 @@ class Mortal(Database):
         self._alive()
         return self._told(name, super().write(op, name, durable))
 
-    async def awrite(self, op: Op[T], name: str = "control", durable: bool = False) -> T:
+    def queued(self, op: Op[T], name: str = "control", durable: bool = False) -> asyncio.Future[T]:
         self._alive()
-        return self._told(name, await super().awrite(op, name, durable))
+        stored = super().queued(op, name, durable)
+        told: asyncio.Future[T] = stored.get_loop().create_future()
+
+        def answer(done: asyncio.Future[T]) -> None:
+            if told.done():
+                return
+            try:
+                told.set_result(self._told(name, done.result()))
+            except BaseException as error:
+                told.set_exception(error)
+                told.exception()  # a caller that went away must not make the loop complain
+
+        stored.add_done_callback(answer)
+        return told
 
     def read(self, op: Op[T]) -> T:
         self._alive()
