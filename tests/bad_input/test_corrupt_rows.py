@@ -6,12 +6,13 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ax_core import AX, AXError, Budget, StoreError, ToolFailed
+from ax_core import AX, AXError, Budget, NotAllowed, StoreError, ToolFailed
 from ax_core.codec import Unreadable
 from ax_core.model import TaskRow
 from support.fresh import fresh
@@ -196,3 +197,20 @@ def test_an_odd_tool_row_hides_no_task(tmp_path: Path, policy: str) -> None:
         write(ax, "UPDATE ax_tool SET policy = :policy, schema = 'no'", policy=policy)
     with fresh(path=tmp_path / "ax.db") as other:  # knows no tool, and has to look there what to redact
         assert [task.payload for task in other.tasks().tasks] == [{"n": 1}]
+
+
+def test_a_state_that_nobody_knows_is_told_and_nothing_runs(ax: AX) -> None:
+    ax.call("act", {"n": 1}, request_id="r")
+    known = ax.find_request("r")
+    assert known is not None
+    write(ax, "UPDATE ax_task SET state = 'ADRIFT' WHERE id = :id", id=known.id)
+    for ask in (
+        lambda: ax.call("act", {"n": 1}, request_id="r"),
+        lambda: ax.wait_for_result(known.id, timeout=1),
+    ):
+        with pytest.raises(StoreError, match="unknown state 'ADRIFT'.*not run") as told:
+            ask()
+        assert told.value.task_id == known.id
+    for verb in (ax.requeue, ax.cancel, ax.confirm, partial(ax.resolve, happened=True)):
+        with pytest.raises(NotAllowed):
+            verb(known.id, by="ops")

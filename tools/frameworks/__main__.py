@@ -26,7 +26,7 @@ def main() -> int:
             continue
         folder = sources(suite, asked.cache)
         if folder is None:
-            print(f"{suite.package}: not installed, left out")
+            print(f"{suite.needs or suite.package} is not installed: {' '.join(suite.paths)} left out")
             continue
         bare = run(suite, folder, "bare", asked.processes)
         wrapped = run(suite, folder, asked.way, asked.processes)

@@ -33,9 +33,10 @@ class Outcome:
 
 
 def sources(suite: Suite, where: Path) -> Path | None:
-    """The unpacked source distribution of the installed version; None: the package is not installed."""
+    """The unpacked source distribution of the installed version; None: a package is not installed."""
     try:
         wanted = version(suite.package)
+        version(suite.needs or suite.package)
     except PackageNotFoundError:
         return None
     folder = where / f"{suite.package.replace('-', '_')}-{wanted}"

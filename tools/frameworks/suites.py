@@ -10,6 +10,7 @@ class Suite:
     """The tool-related tests in the source distribution of a package.
 
     Attributes:
+        needs: a package without which the tests cannot run.
         paths: test files and folders, from the root of the distribution; one that is missing is left out.
         may_fail: tests that fail wrapped, each with why that is what AX promises.
     """
@@ -17,6 +18,7 @@ class Suite:
     package: str
     paths: tuple[str, ...]
     may_fail: dict[str, str] = field(default_factory=dict)
+    needs: str | None = None
 
 
 SUITES = (
@@ -34,6 +36,8 @@ SUITES = (
         },
     ),
     Suite("langchain", ("tests/unit_tests/agents", "tests/unit_tests/tools")),
+    # fastmcp and langchain-mcp-adapters want different releases of mcp: this one needs an environment of its own.
+    Suite("langchain", ("tests/unit_tests/mcp",), needs="fastmcp"),
     Suite("langchain-classic", ("tests/unit_tests/agents", "tests/unit_tests/tools")),
     Suite(
         "langchain-mcp-adapters",

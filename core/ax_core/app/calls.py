@@ -167,7 +167,7 @@ class Calls:
             limit = None if tool.policy.timeout is None else int(tool.policy.timeout * 1e6)
             runner = Runner(tool, bound(tool), limit)
         patience = self._core.settings.wait if timeout is None else max(0.0, timeout)
-        how = "replayed" if State(row.state) is State.SUCCESS else "attached"
+        how = "replayed" if row.state == State.SUCCESS else "attached"
         return following(Seat(row, how=how), runner, wiring, patience, for_people=timeout is not None)
 
     def _call(

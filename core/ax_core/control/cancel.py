@@ -10,7 +10,7 @@ from ..sessions import release
 from ..sessions import settle as settle_run
 from ..states import Reason, RunState, State
 from ..store import Tx, queries, runs, tasks, transitions
-from .decided import standing
+from .decided import standing, state_of
 from .tell import Tell
 
 _AT_ONCE = frozenset({State.QUEUED, State.WAITING, State.CONFIRMING, State.RETRY_WAIT})
@@ -29,7 +29,7 @@ def cancel(
     if row is None or row.ns != ns:
         raise UnknownTask(f"no task {task_id}", task_id=task_id)
     while True:
-        state = State(row.state)
+        state = state_of(row)
         if state in _AT_ONCE:
             moved = tasks.move(tx, row, transitions.cancel(reason, None, now), now, by, tell())
             if moved is not None:

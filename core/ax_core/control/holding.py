@@ -52,21 +52,21 @@ def take_key(tx: Tx, row: TaskRow, now: Micros, window: float | None) -> None:
 def _binds(other: TaskRow, held: IdempotencyRow, now: Micros) -> bool:
     if other.dedupe_key != held.dedupe_key:
         return False  # its arguments were edited: the old key is free
-    state = State(other.state)
-    if state is State.SUCCESS:
+    state = other.state
+    if state == State.SUCCESS:
         return held.expires_at is None or now < held.expires_at
     return (
         state in _BINDING
         or bool(other.maybe_applied)
-        or (state is State.QUARANTINE and other.reason == Reason.OUTCOME_UNKNOWN)
+        or (state == State.QUARANTINE and other.reason == Reason.OUTCOME_UNKNOWN)
     )
 
 
 def _blocks(other: TaskRow) -> bool:
-    state = State(other.state)
+    state = other.state
     return (
-        state is State.CONFIRMING
-        or (state is State.QUEUED and bool(other.approved))
-        or (state is State.RUNNING and bool(other.overdue))
-        or (state is State.QUARANTINE and other.reason == Reason.OUTCOME_UNKNOWN)
+        state == State.CONFIRMING
+        or (state == State.QUEUED and bool(other.approved))
+        or (state == State.RUNNING and bool(other.overdue))
+        or (state == State.QUARANTINE and other.reason == Reason.OUTCOME_UNKNOWN)
     )

@@ -11,7 +11,7 @@ from ..model import TaskRow, Verdict
 from ..registry import Promise
 from ..states import Reason, State
 from ..store import Tx, approvals, bindings, tasks, tools, transitions
-from .decided import standing
+from .decided import standing, state_of
 from .holding import holder, in_the_way, take_key
 from .tell import Tell
 
@@ -31,7 +31,7 @@ def requeue(tx: Tx, ns: str, task_id: str, by: str, now: Micros, tell: Tell) -> 
     row = tasks.get(tx, task_id)
     if row is None or row.ns != ns:
         raise UnknownTask(f"no task {task_id}", task_id=task_id)
-    state = State(row.state)
+    state = state_of(row)
     if state in (State.QUEUED, State.RUNNING, State.RETRY_WAIT):
         return Verdict(False, task_id, state, f"already {standing(tx, row)}")
     if state not in _REQUEUABLE:

@@ -9,7 +9,7 @@ from ..model import TaskRow, Verdict
 from ..sessions import settle as settle_run
 from ..states import Reason, State
 from ..store import Tx, attempts, tasks, transitions
-from .decided import standing
+from .decided import standing, state_of
 from .tell import Tell
 
 
@@ -79,7 +79,7 @@ def resolve(
 
 def in_doubt(row: TaskRow) -> bool:
     """Whether a person may say what happened."""
-    state = State(row.state)
+    state = state_of(row)
     if state is State.QUARANTINE:
         return row.reason == Reason.OUTCOME_UNKNOWN
     return bool(row.maybe_applied) or state is State.DEAD

@@ -139,6 +139,16 @@ def verdict(row: TaskRow, note: str | None = None) -> AXError:
     )
 
 
+def damaged(row: TaskRow) -> StoreError:
+    """What a caller is told whose task stands in a state that this AX does not know."""
+    return StoreError(
+        f"task {row.id} ({row.tool}) is in the unknown state {row.state!r}: its row is damaged, or of another version "
+        "of AX; restore it from a backup, or see `axd audit` for what it went through. It was not run",
+        task_id=row.id,
+        for_model=f"{row.tool} was not executed: the record of this call is damaged. Tell the user (task {row.id}).",
+    )
+
+
 def _cancelled(row: TaskRow, name: str, tail: str) -> AXError:
     if row.reason == Reason.REJECTED:
         why = _why_rejected(row)

@@ -13,10 +13,10 @@ from ..model import TaskRow
 from ..owners import certainly_gone
 from ..policy import Effect
 from ..registry import Tool
-from ..states import FINAL, State
+from ..states import FINAL, TRANSITIONS, State
 from ..store import Op, Tx, tasks
 from .admit import admit
-from .answer import Answer, conclude, unrecorded, verdict
+from .answer import Answer, conclude, damaged, unrecorded, verdict
 from .body import Body
 from .call import Submission
 from .claim import CLAIMABLE, claim
@@ -127,6 +127,8 @@ def following(
                 outcome = ended.outcome if written.accepted else None
                 seat = Seat(written.row, how=how, note=written.note or note, refusal=written.refusal)
                 continue
+            if row.state not in TRANSITIONS:
+                raise damaged(row)
             if row.state in FINAL or (row.state == State.CONFIRMING and not for_people):
                 return conclude(row, wiring, how, note, outcome)
             if _given_up(row) and not (detached or for_people):

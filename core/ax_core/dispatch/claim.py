@@ -32,7 +32,7 @@ def again(tx: Tx, row: TaskRow, sub: Submission, wiring: Wiring, how: str) -> Se
     now = wiring.clock.now()
     if row.state == State.RUNNING and is_lost(row, now):
         row = lost(tx, row, now, wiring.owner, wiring.tell) or row
-    state = State(row.state)
+    state = row.state
     if state in CLAIMABLE:
         return claim_row(tx, row, sub.call.tool, wiring, now, sub.timeout, how)
     if how == "replayed" and _may_run_again(row):
