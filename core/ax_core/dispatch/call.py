@@ -142,24 +142,24 @@ def prepare(call: Call, wiring: Wiring) -> Submission:
     # fmt: off
     row = TaskRow(
         task_id,  # id
-        wiring.ns,  # ns
-        run_id,  # run_id
-        call.parent_id,  # parent_id
-        session,  # session
+        wiring.ns,
+        run_id,
+        call.parent_id,
+        session,
         tool.name,  # tool
         tool.version,  # tool_version
         str(policy.effect),  # effect
-        call.origin,  # origin
+        call.origin,
         _RUNNING,  # state
         None,  # reason
-        call.request_id,  # request_id
+        call.request_id,
         task_id if call.request_id is None else _key_of(call.request_id, tool, wiring),  # idempotency_key
-        submitted_hash,  # submitted_hash
-        args_hash,  # args_hash
-        fingerprint,  # fingerprint
-        twin,  # twin
+        submitted_hash,
+        args_hash,
+        fingerprint,
+        twin,
         bound_key,  # dedupe_key
-        payload,  # payload
+        payload,
         None,  # result
         None,  # error
         json.dumps(notes) if notes else None,  # notes
@@ -169,7 +169,7 @@ def prepare(call: Call, wiring: Wiring) -> Submission:
         0,  # interruptions
         policy.retries + 1,  # max_attempts
         1,  # fence
-        wiring.owner,  # owner
+        wiring.owner,
         now + wiring.lease,  # lease_until
         1,  # attempt_open
         int(policy.marks_effect),  # marks_effect

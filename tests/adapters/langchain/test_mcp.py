@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain_core.tools import ToolException, tool
+from langchain_core.tools import StructuredTool, ToolException, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from ax_adapters.bridge import hinted
 from ax_adapters.langchain import AXMiddleware, wrap_tool, wrap_tools
+from ax_adapters.langchain.mcp import hints_of
 from ax_core import AX, Effect, Policy, PolicyError, State
 from support.driving import call_of
 from support.mcp_serving import Serving, over_http, over_stdio
@@ -243,3 +244,20 @@ def test_over_stdio(tmp_path: Path, ax: AX) -> None:
     made = wrap_tool(serving.tools()["send"], ax, policy="keyed")
     assert ask(made).content[0]["text"] == "sent 1"
     assert serving.lines("keys") == [ax.tasks().tasks[0].idempotency_key]
+
+
+def test_hints_as_langchain_mcp_groups_them() -> None:
+    """Under a namespace of its own, in Python's spelling."""
+    annotations = {"destructive_hint": True, "idempotent_hint": False, "title": "Wipe"}
+    made = StructuredTool(
+        name="wipe",
+        description="d",
+        func=lambda n: n,
+        args_schema={"type": "object", "properties": {}},
+        metadata={"mcp": {"tool": {"annotations": annotations}, "server": {"name": "s"}}},
+    )
+    assert hints_of(made) == {"destructiveHint": True, "idempotentHint": False, "title": "Wipe"}
+    made.metadata = {"mcp": {"server": {"name": "s"}}}
+    assert hints_of(made) == {}
+    made.metadata = None
+    assert hints_of(made) == {}
