@@ -42,7 +42,7 @@ def against_dbos(found: Findings, folder: Path) -> None:
         product = Product(folder / f"dbos-{tuned}-ax.db", effect)
         with closing(product), closing(Dbos(folder / f"dbos-{tuned}", tuned=tuned)) as rival:
             found.machine["dbos"] = rival.about
-            both = duel(Contender("ax.call", product.block, 200), Contender("DBOS", rival.block, 40))
+            both = duel(Contender("ax.call", product.block, 400), Contender("DBOS", rival.block, 40))
         found.duel(f"a call and a DBOS workflow with one step, {name}", both, 1 / share)
 
 

@@ -12,7 +12,7 @@ from ..store import Op
 from .context import Context
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class OpenAttempt:
     """One attempt whose body has not ended yet.
 
