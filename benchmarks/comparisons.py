@@ -74,7 +74,19 @@ def wrapping(found: Findings, folder: Path) -> None:
                 Contender("wrapped", Invoking(wrapped).block, 200),
                 Contender("bare", Invoking(bare_tool()).block, 200),
             )
+            apart = Invoking(bare_tool())
+            seam = duel(
+                Contender("wrapped", Invoking(wrapped).block, 200),
+                Contender(
+                    "bare, then ax.call",
+                    lambda calls, apart=apart, product=product: apart.block(calls) + product.block(calls),
+                    200,
+                ),
+            )
         found.duel(f"what wrapping adds to StructuredTool.invoke, {name}", both, limit, figure=both.ratio - 1)
+        if effect is not None:  # the call beside it is of a read
+            over = (seam.a_ms - seam.b_ms) / both.b_ms
+            found.duel("what the seam adds to both, in StructuredTool.invokes", seam, 0.5, figure=over)
 
 
 def in_flight(found: Findings, folder: Path) -> None:
