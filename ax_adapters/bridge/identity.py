@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from ax_core.frozen import frozen
 
 from .ordinals import ordinals
 
 
-@dataclass(frozen=True)
+@frozen()
 class Identity:
     """Who asks: all None where the framework gives nothing to hold on to.
 
