@@ -63,8 +63,8 @@ def _known(tx: Tx, ns: str, request_id: str) -> tuple[TaskRow | None, str, str]:
 def _again(tx: Tx, sub: Submission, known: TaskRow, kind: str, submitted_hash: str, wiring: Wiring) -> Seat:
     """The replay gate: a request that was seen before."""
     row = sub.row
-    if known.tool != row.tool or submitted_hash != row.submitted_hash:
-        other = f"tool {known.tool!r}" if known.tool != row.tool else "other arguments"
+    if not _same_tool(sub, known) or submitted_hash != row.submitted_hash:
+        other = "other arguments" if _same_tool(sub, known) else f"tool {known.tool!r}"
         return Seat(
             known,
             refusal=RequestConflict(
@@ -112,7 +112,12 @@ def _to_be_asked(sub: Submission, other: TaskRow) -> bool:
 
 
 def _conflicts(sub: Submission, other: TaskRow) -> bool:
-    return sub.explicit_key and (other.tool != sub.row.tool or other.args_hash != sub.row.args_hash)
+    return sub.explicit_key and (not _same_tool(sub, other) or other.args_hash != sub.row.args_hash)
+
+
+def _same_tool(sub: Submission, other: TaskRow) -> bool:
+    # a tool that was renamed stands in older tasks under what is its alias now
+    return other.tool == sub.row.tool or other.tool in sub.call.tool.aliases
 
 
 def _held_back(tx: Tx, sub: Submission, holds_key: TaskRow | None, wiring: Wiring) -> Seat | None:
@@ -213,7 +218,7 @@ def _unclaimed(row: TaskRow, state: State) -> TaskRow:
 
 
 def _key_conflict(sub: Submission, other: TaskRow) -> RequestConflict:
-    what = f"tool {other.tool!r}" if other.tool != sub.row.tool else "other arguments"
+    what = "other arguments" if _same_tool(sub, other) else f"tool {other.tool!r}"
     return RequestConflict(
         f"key {sub.call.key!r} is held by task {other.id} with {what}, and was now sent for {sub.row.tool!r}",
         task_id=other.id,

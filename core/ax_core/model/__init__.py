@@ -1,0 +1,35 @@
+"""The nouns of AX as frozen data: rows as the store keeps them, and what users read."""
+
+from .nouns import Attempt, AuditEntry, Budget, Page, Run, Task, TaskHandle, Tree, Verdict
+from .rows import (
+    ApprovalRow,
+    AttemptRow,
+    AuditRow,
+    IdempotencyRow,
+    LockRow,
+    RequestRow,
+    RunRow,
+    TaskRow,
+    ToolRow,
+)
+
+__all__ = [
+    "ApprovalRow",
+    "Attempt",
+    "AttemptRow",
+    "AuditEntry",
+    "AuditRow",
+    "Budget",
+    "IdempotencyRow",
+    "LockRow",
+    "Page",
+    "RequestRow",
+    "Run",
+    "RunRow",
+    "Task",
+    "TaskHandle",
+    "TaskRow",
+    "ToolRow",
+    "Tree",
+    "Verdict",
+]
