@@ -20,7 +20,7 @@ from .confirming import answer_given, ask, can_pause, take_answer
 from .identity import identify
 from .pending import Pending, current_pending, dispatching
 from .registering import registered
-from .results import ErrorAnswer, judged, readdressed
+from .results import ErrorAnswer, judged, paired, replayed
 from .sync_bridge import async_only, for_async
 
 
@@ -30,9 +30,9 @@ def dispatch(
     """What ``_run`` does instead of running: submit, and wait for the result."""
     pending = _pending(tool, args, kw)
     if binding.sync_bridge and async_only(tool, base):
-        body, is_async = _abody(pending, base._arun, args, for_async(base, kw, pending.config)), True
+        body, is_async = _abody(binding, pending, base._arun, args, for_async(base, kw, pending.config)), True
     else:
-        body, is_async = _body(pending, base._run, args, kw), False
+        body, is_async = _body(binding, pending, base._run, args, kw), False
     identity, call = prepared(binding, pending, body, is_async)
     return _delivered(see_through(binding, pending, call), pending, identity)
 
@@ -42,7 +42,7 @@ async def adispatch(
 ) -> Any:
     """:func:`dispatch` for ``_arun``: the body runs on this loop, in this context."""
     pending = _pending(tool, args, kw)
-    identity, call = prepared(binding, pending, _abody(pending, base._arun, args, kw), True)
+    identity, call = prepared(binding, pending, _abody(binding, pending, base._arun, args, kw), True)
     return _delivered(await asee_through(binding, pending, call), pending, identity)
 
 
@@ -171,7 +171,7 @@ def _delivered(answer: Answer | Responded, pending: Pending, identity: Identity)
     pending.note = answer.note
     if answer.failure is None:
         identity.delivered()
-        return answer.value if answer.live else readdressed(answer.value, pending.tool_call_id)
+        return answer.value if answer.live else replayed(answer.value, pending.tool, pending.tool_call_id)
     failed = told_failure(answer.failure, answer.live, pending)
     if isinstance(failed, ErrorAnswer):
         return failed.message
@@ -187,7 +187,7 @@ def told_failure(failure: ToolFailed, live: bool, pending: Pending) -> BaseExcep
 
 
 def _body(
-    pending: Pending, run: Callable[..., Any], args: tuple[Any, ...], kw: dict[str, Any]
+    binding: Binding, pending: Pending, run: Callable[..., Any], args: tuple[Any, ...], kw: dict[str, Any]
 ) -> Callable[[dict[str, Any]], Any]:
     tool = pending.tool
 
@@ -195,7 +195,7 @@ def _body(
         token = dispatching.set((*dispatching.get(), id(tool)))
         try:
             a, k = _edited(tool, admitted, kw, pending) if pending.edited(admitted) else (args, kw)
-            return judged(run(tool, *a, **k))
+            return paired(judged(run(tool, *a, **k)), tool, binding.ax)
         finally:
             dispatching.reset(token)
 
@@ -203,7 +203,7 @@ def _body(
 
 
 def _abody(
-    pending: Pending, run: Callable[..., Any], args: tuple[Any, ...], kw: dict[str, Any]
+    binding: Binding, pending: Pending, run: Callable[..., Any], args: tuple[Any, ...], kw: dict[str, Any]
 ) -> Callable[[dict[str, Any]], Any]:
     tool = pending.tool
 
@@ -211,7 +211,7 @@ def _abody(
         token = dispatching.set((*dispatching.get(), id(tool)))
         try:
             a, k = _edited(tool, admitted, kw, pending) if pending.edited(admitted) else (args, kw)
-            return judged(await run(tool, *a, **k))
+            return paired(judged(await run(tool, *a, **k)), tool, binding.ax)
         finally:
             dispatching.reset(token)
 

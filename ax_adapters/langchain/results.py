@@ -16,9 +16,10 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
+from langchain_core.tools import BaseTool
 
 from ax_core import AX
-from ax_core.codec import TypeCodec
+from ax_core.codec import Codec, Opaque, TypeCodec
 
 _MODELS = (
     Document,
@@ -42,6 +43,28 @@ def teach(ax: AX) -> None:
         ax.allow_type(
             TypeCodec("langgraph.send", types.Send, _write_send, lambda kept: _read_send(types.Send, kept))
         )
+    codec = ax._core.codec
+    ax.allow_type(TypeCodec("langchain.pair", Pair, lambda pair: _write_pair(pair, codec), Pair))
+
+
+class Pair(tuple[Any, Any]):
+    """Content, and an artifact that cannot be stored and costs itself alone."""
+
+    __slots__ = ()
+
+
+def paired(result: Any, tool: BaseTool, ax: AX) -> Any:
+    """What a body returned; as a :class:`Pair`, if it is content and artifact and cannot be stored with both."""
+    if tool.response_format != "content_and_artifact" or type(result) is not tuple or len(result) != 2:
+        return result
+    return Pair(result) if ax._core.codec.encode(result).opaque else result
+
+
+def replayed(result: Any, tool: BaseTool, tool_call_id: str | None) -> Any:
+    """A stored result as what this tool's caller takes; of content that was too large, what is left of it."""
+    if isinstance(result, Opaque) and tool.response_format == "content_and_artifact":
+        return str(result), None
+    return readdressed(result, tool_call_id)
 
 
 class ErrorAnswer(Exception):
@@ -61,6 +84,11 @@ def judged(result: Any) -> Any:
     if isinstance(result, ToolMessage) and result.status == "error":
         raise ErrorAnswer(result)
     return result
+
+
+def _write_pair(pair: Pair, codec: Codec) -> list[Any]:
+    content, artifact = pair
+    return [content, Opaque(codec.encode(artifact).note or "too large beside the content")]
 
 
 def _write_send(send: Any) -> Any:

@@ -187,13 +187,52 @@ def test_an_approval_that_expired(desk: Desk, ax: AX, clock: Skew) -> None:
     assert not ax.confirm(ax.tasks().tasks[0].id, by="ops")
 
 
-def test_rewinding_to_the_question_gives_no_second_effect(desk: Desk, ax: AX) -> None:
-    """Approved and executed, then the graph is wound back to the pause and answered otherwise."""
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"type": "reject", "message": "no"},
+        "approve",
+        {"type": "edit", "edited_action": {"name": "pay", "args": {"order": "7", "amount": 5}}},
+    ],
+    ids=["reject", "approve", "edit"],
+)
+def test_rewinding_to_the_question_gives_no_second_effect(answer: Any, desk: Desk, ax: AX) -> None:
+    """Approved and executed, then the graph is wound back to the pause and answered again, or otherwise."""
     desk.start()
     paused = desk.agent.get_state(thread()).config
     desk.resume("approve")
-    desk._drive(desk.agent, Command(resume={"type": "reject", "message": "no"}), paused)
+    desk._drive(desk.agent, Command(resume=answer), paused)
     assert desk.paid == [("7", 10)]
+
+
+def test_a_batch_is_decided_call_by_call(ax: AX, drive: Drive) -> None:
+    """One needs nobody, one is approved, one rejected: no sibling is touched, and every call is answered once."""
+    paid: list[int] = []
+
+    @tool
+    def pay(amount: int) -> str:
+        """Pays."""
+        paid.append(amount)
+        return f"paid {amount}"
+
+    policy = Policy(Effect.UNSAFE, confirm=lambda args: args["amount"] > 100)
+    asked = [("pay", {"amount": n}, call) for n, call in ((500, "a"), (600, "b"), (5, "c"))]
+    agent = create_agent(
+        Scripted(script=[asked, "done"]),
+        wrap_tools([pay], ax, policies={"pay": policy}),
+        checkpointer=InMemorySaver(),
+    )
+    questions = {q.value["tool_call_id"]: q.id for q in drive(agent, said(), thread())["__interrupt__"]}
+    assert set(questions) == {"a", "b"}
+    result = drive(
+        agent, Command(resume={questions["b"]: {"type": "reject"}, questions["a"]: "approve"}), thread()
+    )
+    assert sorted((m.tool_call_id, m.status) for m in answers(result)) == [
+        ("a", "success"),
+        ("b", "error"),
+        ("c", "success"),
+    ]
+    assert sorted(paid) == [5, 500]
 
 
 def test_a_body_that_interrupts_keeps_its_own_answers(ax: AX, drive: Drive) -> None:

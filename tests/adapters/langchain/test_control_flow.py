@@ -7,16 +7,19 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, ToolRetryMiddleware
+from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import StructuredTool, Tool, tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphInterrupt, ParentCommand
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
-from ax_core import AX, State
-from support.driving import Drive, Wrap, alike
+from ax_core import AX, Policy, State
+from support.driving import Drive, Wrap, alike, node_of
 from support.hearing import Hearing
 from support.sample_tools import add
-from support.scripted import Scripted, said, thread, told
+from support.scripted import Scripted, asks, said, thread, told
 
 
 def test_a_tool_may_interrupt(seam: Wrap, drive: Drive, ax: AX) -> None:
@@ -42,6 +45,64 @@ def test_a_tool_may_interrupt(seam: Wrap, drive: Drive, ax: AX) -> None:
     assert bodies == ["before", "before", "after"]
     (task,) = ax.tasks().tasks
     assert (task.state, task.interruptions, ax.get(task.id).error) == (State.SUCCESS, 0, None)
+
+
+def test_a_pause_is_neither_retried_nor_counted_as_a_failure(seam: Wrap, drive: Drive, ax: AX) -> None:
+    """A policy with retries takes interrupt() for what it is: one body, one question, no failed attempt."""
+    bodies = []
+
+    @tool
+    def ask(q: str) -> str:
+        """Asks."""
+        bodies.append(q)
+        return f"answer={interrupt(q)}"
+
+    made = seam(ask, policy=Policy("keyed", retries=3, backoff=0))
+    agent = create_agent(Scripted(script=[[("ask", {"q": "?"})], "d"]), [made], checkpointer=InMemorySaver())
+    drive(agent, said(), thread())
+    assert bodies == ["?"]
+    (task,) = ax.tasks().tasks
+    assert (task.state, task.reason, ax.get(task.id).error) == (State.WAITING, "paused", None)
+    assert told(drive(agent, Command(resume="yes"), thread())) == ["answer=yes"]
+    assert (len(bodies), ax.get(task.id).state) == (2, State.SUCCESS)
+
+
+@pytest.mark.parametrize("leave", [ParentCommand, GraphInterrupt, KeyboardInterrupt, SystemExit])
+def test_what_leaves_a_node_passes_untouched(leave: type[BaseException], wrap: Wrap, ax: AX) -> None:
+    """LangGraph's own and Python's own: the very exception, from one body, and no failure on record."""
+    error, bodies = leave(()) if leave is GraphInterrupt else leave(Command(graph=Command.PARENT)), []
+
+    @tool
+    def go(a: int) -> str:
+        """Leaves."""
+        bodies.append(a)
+        raise error
+
+    with pytest.raises(leave) as left:
+        wrap(go, policy=Policy("keyed", retries=3, backoff=0)).invoke({"a": 1})
+    assert left.value is error
+    assert bodies == [1]
+    assert ax.get(ax.tasks().tasks[0].id).error is None
+
+
+def test_a_command_to_the_parent_graph_reaches_it(seam: Wrap, drive: Drive, ax: AX) -> None:
+    """Returned in a tool of a subgraph: the parent goes where it says, and the tool has succeeded, once."""
+    bodies = []
+
+    @tool
+    def hand_off(to: str) -> Command:
+        """Hands off."""
+        bodies.append(to)
+        return Command(graph=Command.PARENT, goto=to)
+
+    inner = node_of(seam(hand_off, policy=Policy("unsafe", retries=3)))
+    graph = StateGraph(MessagesState)
+    graph.add_node("inner", inner)
+    graph.add_node("other", lambda state: {"messages": [AIMessage("here")]})
+    graph.add_edge(START, "inner")
+    result = drive(graph.compile(), {"messages": [asks(("hand_off", {"to": "other"}))]})
+    assert result["messages"][-1].text == "here"
+    assert (bodies, ax.tasks().tasks[0].state) == (["other"], State.SUCCESS)
 
 
 def test_an_async_only_tool_stays_so(wrap: Wrap) -> None:

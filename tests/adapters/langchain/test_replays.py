@@ -11,6 +11,7 @@ from langgraph.types import Command, Send
 
 from ax_adapters.langchain import wrap_tool
 from ax_core import AX
+from ax_core.codec import Opaque
 from support.driving import Drive, call_of
 from support.sample_tools import Point, returning
 
@@ -110,6 +111,28 @@ def test_what_cannot_be_stored_is_not_run_again(ax: AX, drive: Drive) -> None:
     assert first is bodies[0]
     assert "Alive" in repr(second)
     assert len(bodies) == 1
+
+
+@pytest.mark.parametrize(
+    "artifact", [b"\x00\x01" * 1_000_000, {"handle": threading.Lock()}], ids=["large", "live"]
+)
+def test_an_artifact_that_cannot_be_stored_costs_itself_alone(artifact: Any, ax: AX, drive: Drive) -> None:
+    """The first caller gets the object; a replay has the same content, and says what became of the artifact."""
+    made = wrap_tool(returning(("c", artifact), response_format="content_and_artifact"), ax, policy="unsafe")
+    first, second = twice(ax, made, drive, {"a": 1})
+    assert first.artifact is artifact
+    assert (first.content, second.content, second.status, second.tool_call_id) == ("c", "c", "success", "c2")
+    assert isinstance(second.artifact, Opaque) and second.artifact.note
+    assert ax.tasks().tasks[0].attempts == 1
+
+
+def test_content_that_cannot_be_stored_is_answered_with_what_is_left_of_it(ax: AX, drive: Drive) -> None:
+    """And not with an exception about the shape of a placeholder."""
+    large = returning(("c" * 2_000_000, 1), response_format="content_and_artifact")
+    first, second = twice(ax, wrap_tool(large, ax, policy="unsafe"), drive, {"a": 1})
+    assert (len(first.content), first.artifact) == (2_000_000, 1)
+    assert second.content.startswith("[not kept: truncated") and second.artifact is None
+    assert ax.tasks().tasks[0].attempts == 1
 
 
 def test_many_callers_of_one_request_share_one_execution(ax: AX) -> None:
