@@ -1,0 +1,223 @@
+"""Which calls are the same call: spelling, defaults, types, whitespace and the names a tool goes by."""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import pathlib
+import uuid
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from ax_core import AX, Effect, PolicyError, RequestConflict
+from support.fresh import fresh
+from support.probe import Probe
+
+ANY = {"properties": {"value": {}}}
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclass
+class Point:
+    x: int
+
+
+class Order(BaseModel):
+    number: int
+
+
+def taking(ax: AX, schema: dict[str, Any], **policy: Any) -> list[Any]:
+    """An UNSAFE tool ``send``; the list of the arguments that it was entered with."""
+    ran: list[Any] = []
+    ax.register(
+        lambda **args: ran.append(args),
+        name="send",
+        schema=schema,
+        policy={"effect": Effect.UNSAFE, **policy},
+    )
+    return ran
+
+
+def test_the_order_of_keys_and_the_spelling_of_json_make_no_other_call(ax: AX) -> None:
+    ran = taking(ax, {"properties": {"a": {}, "b": {"type": "object"}, "c": {}}})
+    with ax.run():
+        for payload in (
+            {"a": 5, "b": {"x": 1, "y": 2}, "c": "é"},
+            {"c": "é", "b": {"y": 2, "x": 1}, "a": 5},
+            '{ "b":{"y":2,\n"x":1.0}, "c":"\\u00e9", "a":5e0 }',
+        ):
+            ax.call("send", payload)
+    assert len(ran) == 1
+    assert len(ax.tasks().tasks) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [([1, 2], [2, 1]), (1, True), (1, "1"), (0.1 + 0.2, 0.3), ("10", "10.0"), ("é", "e\u0301"), (None, "")],
+    ids=repr,
+)
+def test_what_differs_as_json_is_another_call(ax: AX, one: Any, other: Any) -> None:
+    ran = taking(ax, ANY)
+    with ax.run():
+        for value in (one, other, one, other):
+            ax.call("send", {"value": value})
+    assert len(ran) == 2
+
+
+def test_whitespace_is_content_and_the_tool_gets_it_unaltered(ax: AX) -> None:
+    texts = ["Hi  there", "Hi\nthere", "Hi there", "Hi there "]
+    ran = taking(ax, {"properties": {"value": {"type": "string"}}})
+    with ax.run():
+        for text in texts * 2:
+            ax.call("send", {"value": text})
+    assert [args["value"] for args in ran] == texts
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"a", "b"}, {"a", "c"}),
+        (b"one", b"two"),
+        (dt.datetime(2026, 3, 1), dt.datetime(2026, 3, 1, tzinfo=dt.UTC)),
+        (uuid.UUID(int=1), uuid.UUID(int=2)),
+        (Colour.RED, Colour.BLUE),
+        (Point(1), Point(2)),
+        (Order(number=1), Order(number=2)),
+        (Decimal("1.1"), Decimal("1.2")),
+        (pathlib.Path("a"), pathlib.Path("b")),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_two_values_of_a_type_that_json_lacks_are_two_calls_and_equal_ones_are_one(
+    ax: AX, one: Any, other: Any
+) -> None:
+    """Nothing falls into one bucket with whatever else could not be written down."""
+    ran = taking(ax, ANY)
+    with ax.run():
+        for value in (one, other, one, other):
+            ax.call("send", {"value": value})
+    assert len(ran) == 2
+
+
+def mailing(default: str, **policy: Any) -> Any:
+    def register(ax: AX) -> list[str]:
+        ran: list[str] = []
+
+        def send(to: str, cc: list[str] = [], priority: str = default) -> None:  # noqa: B006
+            ran.append(priority)
+
+        ax.register(send, policy={"effect": Effect.UNSAFE, **policy})
+        return ran
+
+    return register
+
+
+def test_a_default_left_out_is_the_same_call_and_a_new_default_makes_it_another(tmp_path: Path) -> None:
+    path = tmp_path / "ax.db"
+    with fresh(path=path) as ax:
+        ran = mailing("normal")(ax)
+        with ax.run(session="s", key="turn"):
+            for more in ({}, {"cc": []}, {"priority": "normal"}, {"cc": [], "priority": "normal"}):
+                ax.call("send", {"to": "a", **more}, dedupe="session")
+        assert ran == ["normal"]
+    with fresh(path=path) as ax:
+        ran = mailing("high")(ax)
+        with ax.run(session="s", key="turn2"):
+            ax.call("send", {"to": "a", "priority": "normal"}, dedupe="session")
+            assert ran == []
+            ax.call("send", {"to": "a"}, dedupe="session")
+        assert ran == ["high"]
+
+
+def test_a_request_from_before_a_new_default_is_still_answered_from_the_record(tmp_path: Path) -> None:
+    path = tmp_path / "ax.db"
+    for default, entered in (("normal", ["normal"]), ("high", [])):
+        with fresh(path=path) as ax:
+            ran = mailing(default)(ax)
+            ax.call("send", {"to": "a"}, request_id="r")
+            assert ran == entered
+
+
+@pytest.mark.parametrize("length", [254, 255])
+def test_long_keys_that_differ_in_their_last_letter_are_two_keys(ax: AX, length: int) -> None:
+    probe = Probe()
+    probe.tool(ax)
+    for last in "ab":
+        ax.call("pay", key="k" * (length - 1) + last)
+    assert probe.count == 2
+    with pytest.raises(PolicyError, match="key"):
+        ax.call("pay", key="k" * 256)
+    assert probe.count == 2
+
+
+# -- the names of a tool -------------------------------------------------------------------------------------
+
+
+def test_a_tool_called_by_its_alias_is_the_same_tool(ax: AX) -> None:
+    probe = Probe("sent")
+    ax.register(
+        lambda to: probe.play({"to": to}),
+        name="mail.send",
+        schema={"properties": {"to": {}}},
+        policy="unsafe",
+        aliases=("send_email",),
+    )
+    with ax.run():
+        assert [ax.call(name, {"to": "a"}) for name in ("mail.send", "send_email")] == ["sent"] * 2
+    assert probe.count == 1
+    assert {task.tool for task in ax.tasks().tasks} == {"mail.send"}
+    with pytest.raises(PolicyError, match="taken"):
+        ax.register(lambda to: to, name="other", schema={}, aliases=("send_email",))
+
+
+def test_a_renamed_tool_answers_for_what_it_did_under_its_old_name(tmp_path: Path) -> None:
+    """The new release keeps the old name as an alias: a paused run that resumes finds its results and its keys."""
+    path, probe = tmp_path / "ax.db", Probe(*["sent"] * 3)
+
+    def register(ax: AX, name: str, **more: Any) -> None:
+        ax.register(
+            lambda to: probe.play({"to": to}),
+            name=name,
+            schema={"properties": {"to": {}}},
+            policy={"effect": "unsafe", "confirm": lambda args: args["to"] == "all"},
+            **more,
+        )
+
+    with fresh(path=path) as ax:
+        register(ax, "send_email")
+        ax.call("send_email", {"to": "a"}, request_id="done")
+        ax.call("send_email", {"to": "b"}, key="k")
+        waiting = ax.submit("send_email", {"to": "all"}, request_id="asked")
+    with fresh(path=path) as ax:
+        register(ax, "mail.send", aliases=("send_email",))
+        for name in ("mail.send", "send_email"):
+            assert ax.call(name, {"to": "a"}, request_id="done") == "sent"
+            assert ax.call(name, {"to": "b"}, key="k") == "sent"
+            with pytest.raises(RequestConflict, match="other arguments"):
+                ax.call(name, {"to": "b"}, request_id="done")
+        assert probe.count == 2
+        ax.confirm(waiting, by="ann")
+        assert ax.call("mail.send", {"to": "all"}, request_id="asked") == "sent"
+    assert probe.count == 3
+
+
+def test_another_tool_does_not_answer_for_it(tmp_path: Path) -> None:
+    path = tmp_path / "ax.db"
+    with fresh(path=path) as ax:
+        Probe().tool(ax, "crm/mail.send")
+        ax.call("crm/mail.send", request_id="r")
+    with fresh(path=path) as ax:
+        probe = Probe()
+        probe.tool(ax, "erp/mail.send")
+        with pytest.raises(RequestConflict, match="'crm/mail.send'"):
+            ax.call("erp/mail.send", request_id="r")
+        assert probe.count == 0
