@@ -59,7 +59,10 @@ def register(binding: Binding, tool: BaseTool) -> Tool[..., Any]:
         validated_elsewhere=True,
     )
     if isinstance(tool.args_schema, dict) and binding.policy.effect in DECLARED:
-        _ = made.gate  # what stands between the model and an effect is compiled now, not at the first call
+        try:  # what stands between the model and an effect is compiled now, not at the first call
+            _ = made.gate
+        except PolicyError as error:
+            raise PolicyError(f"tool {tool.name!r}: {error}") from error
     return binding.ax.add(made)
 
 

@@ -63,6 +63,24 @@ def test_a_task_has_the_same_keys_wherever_it_is_shown(axd: Axd, record: Any) ->
     assert set(shown["history"][0]) >= {"number", "outcome", "owner", "late_outcome", "closed"}
 
 
+@pytest.mark.parametrize("number", [1234567890123456789, 9007199254740993, -(10**40)])
+def test_a_long_number_is_stored_and_shown_to_the_last_digit(axd: Axd, ax: AX, number: int) -> None:
+    """An id that went through a float would be somebody else's."""
+    seen: list[int] = []
+
+    @ax.tool
+    def fetch(message: int) -> int:
+        seen.append(message)
+        return message
+
+    assert [fetch(message=number), ax.call("fetch", {"message": str(number)})] == [number] * 2
+    assert seen == [number] * 2
+    for task in ax.tasks(tool="fetch").tasks:
+        shown = axd.json("show", task.id)
+        assert (shown["payload"], shown["result"]) == ({"message": number}, number)
+        assert str(number) in axd("show", task.id).out
+
+
 def test_what_is_asked_for_tells_until_when(axd: Axd, record: Any) -> None:
     asked = axd.json("show", record.asked)["approval"]
     assert asked["decision"] is None

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ax_core import AX, Effect, OutcomeUnknown, State, TaskCancelled, ToolFailed, current
+from ax_core.dispatch import Call
 from support.aside import Aside, outcome
 from support.ears import Ear, late
 from support.fresh import fresh, tick
@@ -45,6 +46,22 @@ def test_what_waits_is_cancelled_at_once_and_never_runs(ax: AX, clock: Skew, sta
         assert serving.round() == 0
     assert isinstance(outcome(lambda: ax.call("pay", request_id="r")), TaskCancelled)
     assert (probe.count, only(ax).reason) == (before, "by_user")
+
+
+def test_what_a_framework_paused_is_cancelled_at_once_and_never_entered_again(ax: AX) -> None:
+    class Pause(BaseException):
+        pass
+
+    probe = Probe(Pause())
+    call = Call(probe.tool(ax), {}, request_id="r")
+    with pytest.raises(Pause):
+        ax.dispatch(call, passes=(Pause,))
+    assert only(ax).state is State.WAITING
+    verdict = ax.cancel(only(ax).id, by="ann")
+    assert (verdict.done, verdict.state) == (True, State.CANCELLED)
+    with pytest.raises(TaskCancelled):
+        ax.dispatch(call, passes=(Pause,))
+    assert (probe.count, only(ax).state) == (1, State.CANCELLED)
 
 
 def test_who_waits_for_a_retry_is_told_at_once_that_it_was_cancelled(ax: AX) -> None:

@@ -87,6 +87,58 @@ def test_a_sweep_never_adopts_what_this_very_process_has_just_started(ax: AX) ->
     assert (call.result(), probe.count) == ("exported", 1)
 
 
+class Stopped(Skew):
+    """A clock on which everything happens in the same microsecond."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.moment = self.now()
+
+    def now(self) -> Any:
+        return getattr(self, "moment", None) or super().now()
+
+
+def test_a_restart_in_the_very_moment_of_a_start_adopts_nothing(tmp_path: Path) -> None:
+    """Created, claimed and swept at one and the same time: what has a lease is left alone."""
+    clock, path, held = Stopped(), tmp_path / "ax.db", Held("exported")
+    probe = Probe(held)
+    with fresh(clock, path) as ax:
+        probe.tool(ax, effect=Effect.IDEMPOTENT)
+        call = Aside(lambda: ax.call("pay"))
+        held.wait_entered()
+        with fresh(clock, path) as started:
+            probe.tool(started, effect=Effect.IDEMPOTENT)
+            beat(started)
+            with started.serve() as serving:
+                assert serving.round() == 0
+            (task,) = started.tasks().tasks
+            (attempt,) = started.get(task.id).history
+            assert (task.state, task.created_at) == (State.RUNNING, attempt.started_at)
+        held.go.set()
+        assert (call.result(), probe.count) == ("exported", 1)
+
+
+def test_what_a_lost_process_did_is_taken_up_after_its_lease_and_not_after_the_tools_limit(
+    tmp_path: Path, clock: Skew
+) -> None:
+    """A tool that may take hours is not started twice while its lease lives, and does not wait for hours after it."""
+    path, held = tmp_path / "ax.db", Held("zombie")
+    probe = Probe(held, "mailed")
+    with fresh(clock, path) as ax, fresh(clock, path, wait=0.01) as other:
+        for each in (ax, other):
+            probe.tool(each, effect=Effect.KEYED, timeout=4 * 3600)
+        dying = Aside(lambda: ax.call("pay", request_id="r"))
+        held.wait_entered()
+        clock.ahead(25)
+        beat(other)
+        assert outcome(lambda: other.call("pay", request_id="r")).code == "still_running"
+        clock.ahead(6)
+        assert other.call("pay", request_id="r") == "mailed"
+        held.go.set()
+        outcome(dying.result)
+    assert (probe.count, len(probe.keys)) == (2, 1)
+
+
 def test_a_long_run_with_a_healthy_heartbeat_is_never_started_a_second_time(
     tmp_path: Path, clock: Skew
 ) -> None:

@@ -108,6 +108,41 @@ def test_quick_calls_behind_a_hung_one_go_through_and_do_not_fail_for_it(ax: AX)
     held.go.set()
 
 
+def test_calls_that_wait_behind_a_slow_one_on_a_serial_server_are_made_once_and_lose_no_result(
+    ax: AX,
+) -> None:
+    """All four run out of time and are told so; as the server comes to them, each result is put where it belongs."""
+    calls = {name: Held() for name in ("slow", "1", "2", "3")}
+    serving = threading.Lock()
+    seen: list[str] = []
+
+    @ax.tool(effect=Effect.UNSAFE, timeout=LIMIT, retries=3, backoff=0)
+    def ask(what: str) -> str:
+        if what == "slow":
+            serving.acquire()
+        calls[what].entered.set()
+        if what == "slow":
+            assert calls[what].go.wait(30)
+        else:
+            serving.acquire()
+        seen.append(what)
+        serving.release()
+        return f"found {what}"
+
+    for name, held in calls.items():
+        with expiring(held), pytest.raises(OutcomeUnknown):
+            ax.call("ask", {"what": name}, request_id=name)
+    assert seen == []
+    calls["slow"].go.set()
+    give_up = time.monotonic() + 20
+    while any(task.state is not State.SUCCESS for task in ax.tasks().tasks):
+        assert time.monotonic() < give_up, "a result was lost"
+        time.sleep(0.01)
+    answers = [ax.call("ask", {"what": name}, request_id=name) for name in calls]
+    assert answers == [f"found {name}" for name in calls]
+    assert sorted(seen) == sorted(calls)
+
+
 def test_a_call_may_shorten_its_tools_limit_and_not_lengthen_it(ax: AX) -> None:
     left: list[float] = []
     Probe(*[lambda ctx: left.append(ctx.remaining())] * 3).tool(ax, timeout=20)

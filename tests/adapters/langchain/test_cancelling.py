@@ -8,10 +8,11 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command, interrupt
 
 from ax_adapters.langchain import wrap_tools
 from ax_core import AX, Policy, State
-from support.driving import node_of
+from support.driving import Drive, Wrap, node_of
 from support.scripted import Scripted, answers, asks, said, thread, told
 
 
@@ -193,3 +194,28 @@ def test_a_cancelled_sibling_of_an_agent_is_in_doubt_and_not_repeated(ax: AX) ->
     assert bodies.count("pay") == 1
     assert "UNKNOWN OUTCOME" in first
     assert second == "mended"
+
+
+def test_a_call_that_was_cancelled_while_its_graph_paused_is_not_entered_on_resume(
+    seam: Wrap, drive: Drive, ax: AX
+) -> None:
+    """The answer comes too late: the model is told, and the body does not go on."""
+    bodies: list[str] = []
+
+    @tool
+    def ask(q: str) -> str:
+        """Asks, then acts."""
+        bodies.append("asked")
+        interrupt(q)
+        bodies.append("acted")
+        return "acted"
+
+    agent = create_agent(
+        Scripted(script=[[("ask", {"q": "?"})], "done"]), [seam(ask)], checkpointer=InMemorySaver()
+    )
+    drive(agent, said(), thread())
+    (task,) = ax.tasks().tasks
+    assert ax.cancel(task.id, by="ops").state is State.CANCELLED
+    (message,) = answers(drive(agent, Command(resume="yes"), thread()))
+    assert message.status == "error" and "cancelled" in message.text.lower()
+    assert bodies == ["asked"]

@@ -140,6 +140,19 @@ def test_a_later_turn_may_use_an_id_again(pay: Effects, seam: Wrap, drive: Drive
     assert len({task.request_id for task in ax.tasks().tasks}) == 3
 
 
+@pytest.mark.parametrize("saved", [True, False], ids=["saved", "unsaved"])
+def test_a_later_message_of_a_turn_may_use_an_id_again(
+    saved: bool, pay: Effects, seam: Wrap, drive: Drive, ax: AX
+) -> None:
+    """Providers that count from call_0 in every message: other arguments are no conflict, the same ones no replay."""
+    script = [[("pay", {"n": n}, "call_0")] for n in (1, 2, 1)]
+    saver = InMemorySaver() if saved else None
+    agent = create_agent(Scripted(script=[*script, "done"]), [seam(pay.tool)], checkpointer=saver)
+    result = drive(agent, said(), thread() if saved else None)
+    assert told(result) == ["paid 1 as 1", "paid 2 as 2", "paid 1 as 3"]
+    assert [task.state for task in ax.tasks().tasks] == [State.SUCCESS] * 3
+
+
 def test_a_fork_in_time_executes_again(pay: Effects, seam: Wrap, drive: Drive) -> None:
     """Going back to before the tools and on from there is a decision to do it again."""
     agent = create_agent(
@@ -157,6 +170,24 @@ def test_ids_that_are_missing_do_not_merge_calls(seam: Wrap, ax: AX) -> None:
     result = graph.invoke({"messages": [asks(("pay", {"n": 1}, ""), ("pay", {"n": 2}, ""))]}, thread())
     assert sorted(message.text.split()[1] for message in answers(result)) == ["1", "2"]
     assert len(ax.tasks().tasks) == 2
+
+
+def test_calls_whose_ids_are_missing_are_known_again_when_their_message_is_played_again(
+    pay: Effects, seam: Wrap, drive: Drive, ax: AX
+) -> None:
+    """Two calls with an id of '', one of which pauses: on resume the other is answered and not made again."""
+
+    @tool
+    def ask(q: str) -> str:
+        """Asks."""
+        while ax.tasks(tool="pay", state="SUCCESS").tasks == ():
+            threading.Event().wait(0.01)
+        return f"answer={interrupt(q)}"
+
+    graph = node_of(seam(pay.tool), seam(ask), saver=InMemorySaver())
+    drive(graph, {"messages": [asks(("pay", {"n": 1}, ""), ("ask", {"q": "?"}, ""))]}, thread())
+    assert told(drive(graph, Command(resume="y"), thread())) == ["paid 1 as 1", "answer=y"]
+    assert (pay.seen, len(ax.tasks().tasks)) == ([1], 2)
 
 
 def test_calls_without_an_id_inside_a_node(pay: Effects, wrap: Wrap, drive: Drive, ax: AX) -> None:
