@@ -131,8 +131,30 @@ def test_an_argument_that_is_no_data_is_quarantined_and_never_reaches_the_tool(
 
 @pytest.mark.parametrize(
     "payload",
-    [7, "text", "[1]", '{"n": 1', b"\xff", [1], threading.Lock(), {"n": 1, 2: 3}],
-    ids=["a number", "a text", "a list as text", "cut off", "bytes", "a list", "a lock", "odd keys"],
+    [
+        7,
+        "text",
+        "[1]",
+        '{"n": 1',
+        '{"n": 1}<|end|>',
+        '{"n": 1}{"n": 2}',
+        b"\xff",
+        [1],
+        threading.Lock(),
+        {"n": 1, 2: 3},
+    ],
+    ids=[
+        "a number",
+        "a text",
+        "a list as text",
+        "cut off",
+        "followed by a stray token",
+        "doubled",
+        "bytes",
+        "a list",
+        "a lock",
+        "odd keys",
+    ],
 )
 def test_arguments_that_are_no_mapping_are_quarantined(ax: AX, payload: Any) -> None:
     with pytest.raises(InvalidArguments):
