@@ -88,7 +88,10 @@ class Pending:
                 return dict(inspect.signature(self.tool.real_fn).bind_partial(*self.args).arguments)
             except (TypeError, ValueError):
                 return {POSITIONAL: list(self.args)}
-        names = list(self.tool.metadata.get_parameters_dict().get("properties", {}))
+        try:
+            names = list(self.tool.metadata.get_parameters_dict().get("properties", {}))
+        except Exception:  # it has no JSON Schema, which is told where it is wrapped
+            names = []
         if len(names) < len(self.args):
             return {POSITIONAL: list(self.args)}
         return dict(zip(names, self.args, strict=False))

@@ -42,7 +42,7 @@ def register(binding: Binding, tool: BaseTool) -> Tool[..., Any]:
     made: Tool[..., Any] = Tool(
         name=name_of(tool),
         description=tool.metadata.description,
-        schema=visible_schema(tool),
+        schema=_schema(binding, tool),
         policy=binding.policy,
         fn=_elsewhere,
         validated_elsewhere=True,
@@ -68,6 +68,17 @@ def visible_schema(tool: BaseTool) -> dict[str, Any]:
     if takes_any_name(tool):
         schema["additionalProperties"] = True
     return schema
+
+
+def _schema(binding: Binding, tool: BaseTool) -> dict[str, Any]:
+    """The visible schema, or an open one: what AX does not check needs none, and code can call it without one."""
+    try:
+        return visible_schema(tool)
+    except PolicyError as problem:
+        if binding.policy.effect in DECLARED:
+            raise
+        binding.ax.warn_once(f"{problem}; until then no model can be told of it, wrapped or bare")
+        return {"type": "object", "additionalProperties": True}
 
 
 def takes_any_name(tool: BaseTool) -> bool:

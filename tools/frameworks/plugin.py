@@ -1,6 +1,6 @@
 """A pytest plugin: every tool object that is made while a suite runs is put under AX.
 
-``AX_WRAP`` is ``bare`` (nothing is hooked), ``plain`` or ``timeout``.
+``AX_WRAP`` is ``bare`` (nothing is hooked), ``plain`` or ``timeout``; ``AX_FRAMEWORK`` is one of the :data:`SEAMS`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ import threading
 from typing import Any
 
 import pytest
-from langchain_core.tools import BaseTool
-from pydantic._internal._model_construction import ModelMetaclass
 
-from ax_adapters.langchain import wrap_tool
 from ax_core import AX
+
+from .seams import SEAMS, Seam
 
 WAY = os.environ.get("AX_WRAP", "bare")
 LIMIT = {"plain": None, "timeout": 30.0}
@@ -34,25 +33,26 @@ class Making:
 
     def install(self) -> None:
         """Hook the metaclass of all tools."""
+        seam = SEAMS[os.environ["AX_FRAMEWORK"]]()
 
         def call(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
             tool = type.__call__(cls, *args, **kwargs)
-            if getattr(self._busy, "now", False) or not issubclass(cls, BaseTool) or hasattr(cls, MARK):
+            if getattr(self._busy, "now", False) or not issubclass(cls, seam.tool) or hasattr(cls, MARK):
                 return tool
             self._busy.now = True
             try:
-                return self.wrapped(tool)
+                return self.wrapped(tool, seam)
             finally:
                 self._busy.now = False
 
-        ModelMetaclass.__call__ = call
+        seam.metaclass.__call__ = call
 
-    def wrapped(self, tool: BaseTool) -> BaseTool:
+    def wrapped(self, tool: Any, seam: Seam) -> Any:
         """The tool under an AX that knows no other."""
         ax = AX(f"sqlite:///{self.folder.name}/ax.db")
         self._open.append(ax)
         self.made += 1
-        return wrap_tool(tool, ax, timeout=LIMIT[WAY])
+        return seam.wrap(tool, ax, timeout=LIMIT[WAY])
 
     def rest(self) -> list[AX]:
         """What was opened since this was last asked."""

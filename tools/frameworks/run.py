@@ -61,7 +61,8 @@ def run(suite: Suite, folder: Path, way: str, processes: int) -> Outcome:
     command = [sys.executable, "-m", "pytest", "-p", "tools.frameworks.plugin", "-p", "no:cacheprovider"]
     command += ["-o", "addopts=", "-q", "--tb=short", "--timeout", str(SECONDS)]
     command += ["-n", str(processes)] if processes > 1 else []
-    more = {"AX_WRAP": way, "AX_OUTCOMES": str(told), "PYTHONPATH": os.pathsep.join(_path())}
+    more = {"AX_WRAP": way, "AX_OUTCOMES": str(told), "AX_FRAMEWORK": suite.framework}
+    more["PYTHONPATH"] = os.pathsep.join(_path())
     done = subprocess.run(
         [*command, *paths], cwd=folder, env={**os.environ, **more}, capture_output=True, text=True
     )

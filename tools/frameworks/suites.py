@@ -13,12 +13,14 @@ class Suite:
         needs: a package without which the tests cannot run.
         paths: test files and folders, from the root of the distribution; one that is missing is left out.
         may_fail: tests that fail wrapped, each with why that is what AX promises.
+        framework: whose tools are wrapped.
     """
 
     package: str
     paths: tuple[str, ...]
     may_fail: dict[str, str] = field(default_factory=dict)
     needs: str | None = None
+    framework: str = "langchain"
 
 
 SUITES = (
@@ -44,3 +46,6 @@ SUITES = (
         ("tests/test_tools.py", "tests/test_interceptors.py", "tests/test_callbacks.py"),
     ),
 )
+
+LLAMA_INDEX = Suite("llama-index-core", (".",), framework="llama_index")
+"""Its source distribution carries no tests: they are in a folder that is given."""

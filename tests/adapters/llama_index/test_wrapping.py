@@ -6,7 +6,14 @@ import sys
 from typing import Any
 
 import pytest
-from llama_index.core.tools import AsyncBaseTool, FunctionTool, QueryEngineTool, ToolMetadata, ToolOutput
+from llama_index.core.tools import (
+    AsyncBaseTool,
+    FunctionTool,
+    QueryEngineTool,
+    RetrieverTool,
+    ToolMetadata,
+    ToolOutput,
+)
 from llama_index.core.tools.types import BaseToolAsyncAdapter
 from pydantic import BaseModel, ConfigDict
 
@@ -103,7 +110,11 @@ BAD: list[tuple[Any, dict[str, Any], str]] = [
     ([Nameless()], {}, "has no name"),
     ([Wholesale()], {}, "overrides __call__"),
     ([AADD], {"policies": {"aadd": "transactional"}}, "plain function"),
-    ([FunctionTool.from_defaults(add, fn_schema=Unschematic)], {}, "no JSON Schema"),
+    (
+        [FunctionTool.from_defaults(add, fn_schema=Unschematic)],
+        {"default_effect": "unsafe"},
+        "no JSON Schema",
+    ),
     ([QueryEngineTool.from_defaults(Echo()), QueryEngineTool.from_defaults(Echo())], {}, "query_engine_tool"),
 ]
 
@@ -114,6 +125,30 @@ def test_what_cannot_be_wrapped_is_told_at_once(tools: Any, more: Any, reason: s
     with pytest.raises(PolicyError, match=reason):
         wrap_tools(tools, ax, **more)
     assert len(ax.tools) == 0
+
+
+@pytest.mark.parametrize("kind", [FunctionTool, QueryEngineTool, RetrieverTool, AsyncBaseTool])
+def test_ax_stands_in_every_door_of_a_tool(kind: type) -> None:
+    """A release of LlamaIndex with one more way to call a tool would lead past AX: this tells."""
+    assert {name for name in dir(kind) if "call" in name and name.strip("_") == name} == {"call", "acall"}
+
+
+@pytest.mark.parametrize("policy", [None, "read"])
+def test_a_tool_without_a_json_schema_still_runs_where_ax_checks_nothing(
+    policy: str | None, ax: AX, call: Call, caplog: pytest.LogCaptureFixture
+) -> None:
+    """No model can be told of it, but code calls it as it does without AX; wrapping says so."""
+    tool = wrap_tool(FunctionTool.from_defaults(add, fn_schema=Unschematic), ax, policy=policy)
+    assert "'add': there is no JSON Schema" in caplog.text
+    assert call(tool, a=1).content == call(tool, 1).content == "4"
+    assert [task.payload for task in ax.tasks().tasks] == [{"a": 1}, {"a": 1}]
+
+
+def test_a_question_by_position_needs_no_json_schema(ax: AX, call: Call) -> None:
+    """A query engine tool makes its question of whatever comes."""
+    tool = wrap_tool(QueryEngineTool.from_defaults(Echo(), name="docs", description="d"), ax)
+    tool.metadata.fn_schema = Unschematic
+    assert call(tool, "why").content == call(QueryEngineTool.from_defaults(Echo()), "why").content
 
 
 def test_a_name_that_stands_for_another_tool_is_refused(ax: AX) -> None:
