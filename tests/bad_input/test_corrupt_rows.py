@@ -15,6 +15,7 @@ import pytest
 from ax_core import AX, AXError, Budget, NotAllowed, StoreError, ToolFailed
 from ax_core.codec import Unreadable
 from ax_core.model import TaskRow
+from support.axd import Axd
 from support.fresh import fresh
 
 TEXT = ["result", "error", "payload", "notes", "address"]
@@ -88,6 +89,28 @@ def test_a_row_with_garbage_is_shown_and_hides_no_other(ax: AX, garbage: str) ->
     everything_is_shown(ax, run.id, good, *odd)
     assert ax.get(good).payload == {"n": 1}
     assert ax.get(good).result == 1
+
+
+@pytest.mark.parametrize("garbage", GARBAGE)
+def test_every_command_shows_a_row_with_garbage_beside_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], garbage: str
+) -> None:
+    with fresh(path=tmp_path / "ax.db") as ax:
+        register(ax)
+        with ax.run() as run:
+            for column in TEXT:
+                ax.call("act", {"n": column})
+            with suppress(AXError):
+                ax.call("ask", {"n": 1})
+        (asked, *odd) = [task.id for task in ax.tasks().tasks]
+        for column, task_id in zip(TEXT, odd, strict=True):
+            corrupt(ax, task_id, column, garbage)
+        corrupt(ax, asked, "payload", garbage)
+        axd = Axd(ax._core.url or "", capsys)
+        for words in (["tasks"], ["tree", run.id], ["inbox"], ["tools"], ["audit", asked], ["show", asked]):
+            assert axd(*words).code == axd(*words, "--json").code == 0, words
+        assert {task["ax_task_id"] for task in axd.json("tasks")["tasks"]} == {asked, *odd}
+        assert all(axd.json("show", task_id)["ax_task_id"] == task_id for task_id in odd)
 
 
 @pytest.mark.parametrize("garbage", GARBAGE)

@@ -98,6 +98,25 @@ def test_of_four_parallel_calls_with_one_left_exactly_one_runs_and_three_are_tol
     assert (run_of(ax, run.id).state, run_of(ax, run.id).reason) == (RunState.DEAD, "budget")
 
 
+async def test_of_four_parallel_coroutines_with_one_left_the_first_runs() -> None:
+    with fresh() as ax:
+        ran: list[int] = []
+
+        async def act(n: int) -> int:
+            ran.append(n)
+            return n
+
+        ax.register(act)
+        async with ax.run(budget=Budget(tasks=6)):
+            for n in range(5):
+                await ax.acall("act", {"n": n})
+            calls = [ax.acall("act", {"n": n}) for n in range(90, 94)]
+            answers = await asyncio.gather(*calls, return_exceptions=True)
+        assert answers[0] == 90
+        assert [type(a) for a in answers[1:]] == [BudgetExceeded] * 3
+        assert ran == [*range(5), 90]
+
+
 def test_retries_count_and_the_budget_ends_between_two_of_them(ax: AX) -> None:
     """A tool that always fails, in a run of three: it stops there, resumable, and goes on from there when extended."""
     probe = Probe(*[RuntimeError("down")] * 4)
@@ -295,3 +314,21 @@ def test_extending_an_open_run_lets_it_go_on_at_once(ax: AX) -> None:
         assert "ops gave it 1 tasks more" in verdict.message
         ax.call("pay", {"amount": 2})
     assert (probe.count, run_of(ax, run.id).state) == (2, RunState.DONE)
+
+
+def test_a_run_that_spent_its_budget_can_still_be_undone(ax: AX) -> None:
+    """Compensations have an allowance of their own: what ran is taken back, the last first."""
+    undone: list[int] = []
+    ax.register(
+        lambda n: n,
+        name="act",
+        schema={"properties": {"n": {}}},
+        policy={"effect": "unsafe", "compensate": lambda args, result: undone.append(args["n"])},
+    )
+    with ax.run(budget=Budget(tasks=2)) as run:
+        answers = [outcome(lambda n=n: ax.call("act", {"n": n})) for n in range(4)]
+    assert [type(a) for a in answers] == [int, int, BudgetExceeded, BudgetExceeded]
+    assert (run_of(ax, run.id).state, run_of(ax, run.id).reason) == (RunState.DEAD, "budget")
+    assert ax.rollback(run.id, by="ops")
+    assert undone == [1, 0]
+    assert run_of(ax, run.id).state is RunState.ROLLED_BACK

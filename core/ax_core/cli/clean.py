@@ -42,7 +42,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, datetime | date | time):
         return value.isoformat()
     if isinstance(value, Unreadable):
-        return {"unreadable": value.reason, "stored": value.text}
+        return {"unreadable": value.reason, "stored": plain(value.text)}
     if isinstance(value, Opaque):
         return {"not_kept": value.note, "kept": value.kept}
     if is_dataclass(value) and not isinstance(value, type):

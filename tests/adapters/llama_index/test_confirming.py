@@ -210,6 +210,32 @@ def test_answers_find_their_own_questions(refund: Any, refunded: list[Any]) -> N
     assert sorted(answer[:8] for answer in answers) == ["REJECTED", "refunded"]
 
 
+def test_sessions_side_by_side_ask_their_own_approvers(refund: Any, refunded: list[Any], ax: AX) -> None:
+    """Sixteen conversations on one loop, one wrapped tool: each card reaches the approver of its own workflow."""
+    asked: dict[str, list[str]] = {}
+
+    async def talk(n: int) -> str:
+        order, approver = str(n), f"approver {n}"
+        handler = agent([refund], [("refund", {"order": order}, "same-id")], "done").run("go")
+
+        def decide(card: ApprovalRequired) -> ApprovalDecision:
+            asked.setdefault(approver, []).append(card.args["order"])
+            return card.answer("approve" if n % 2 else "reject", by=approver)
+
+        (output,) = await turn(handler, decide)
+        return output.content
+
+    async def main() -> list[str]:
+        return await asyncio.wait_for(asyncio.gather(*[talk(n) for n in range(16)]), 20)
+
+    answers = asyncio.run(main())
+    assert asked == {f"approver {n}": [str(n)] for n in range(16)}
+    assert [answer[:8] for answer in answers] == ["REJECTED", "refunded"] * 8
+    assert sorted(int(order) for order, _ in refunded) == [*range(1, 16, 2)]
+    by = {task.payload["order"]: (ax.get(task.id).approval or {})["by"] for task in ax.tasks().tasks}
+    assert all(f"approver {order}" in name for order, name in by.items())
+
+
 def test_a_re_issued_call_is_no_second_card(refund: Any, refunded: list[Any]) -> None:
     """The model asks for the same refund twice in one message: one question, one refund, two true answers."""
     script = [("refund", {"order": "1"}, "a"), ("refund", {"order": "1"}, "b")]

@@ -5,10 +5,10 @@ import threading
 from typing import Any
 
 import pytest
-from llama_index.core.agent.workflow import AgentWorkflow
+from llama_index.core.agent.workflow import AgentWorkflow, ToolCallResult
 from llama_index.core.tools import FunctionTool
 
-from ax_adapters.llama_index import wrap_tool, wrap_tools
+from ax_adapters.llama_index import ApprovalRequired, wrap_tool, wrap_tools
 from ax_core import (
     AX,
     AXError,
@@ -16,6 +16,7 @@ from ax_core import (
     BudgetExceeded,
     InvalidArguments,
     OutcomeUnknown,
+    Policy,
     PolicyError,
     SessionBusy,
 )
@@ -56,6 +57,38 @@ def test_a_verdict_never_ends_an_agent_through_return_direct(ax: AX) -> None:
         return str(await made.run("go"))
 
     assert asyncio.run(main()) == "I could not do it"
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["before", "after"])
+def test_a_direct_verdict_beside_a_result_ends_nothing_and_loses_nothing(first: bool, ax: AX) -> None:
+    """One message, two calls: the model reads the verdict of the direct one and the result of the other."""
+    direct = wrap_tool(lambda_tool(return_direct=True), ax, policy=Policy("unsafe", confirm=True))
+
+    def other(n: int) -> str:
+        """Give a result."""
+        return f"result {n}"
+
+    calls = [("one", {"n": 1}, "a"), ("other", {"n": 2}, "b")]
+    made = agent(
+        [direct, wrap_tool(other, ax, policy="read")],
+        calls if first else calls[::-1],
+        "both were read",
+    )
+
+    async def main() -> tuple[str, dict[str, tuple[str, bool]]]:
+        handler = made.run("go")
+        found = {}
+        async for event in handler.stream_events():
+            if isinstance(event, ApprovalRequired):
+                handler.ctx.send_event(event.answer("reject"))
+            if isinstance(event, ToolCallResult):
+                found[event.tool_id] = (event.tool_output.content, event.tool_output.is_error)
+        return str(await handler), found
+
+    said, found = asyncio.run(asyncio.wait_for(main(), 10))
+    assert said == "both were read"
+    assert found["b"] == ("result 2", False)
+    assert found["a"][1] and found["a"][0].startswith("REJECTED")
 
 
 def test_what_may_have_happened_is_told_on_the_reissue(ax: AX) -> None:
