@@ -36,6 +36,7 @@ class Interrupter:
     def _enter(self, frame: FrameType, event: str, arg: Any) -> Any:
         if not frame.f_code.co_filename.endswith(self._files):
             return None
+        frame.f_trace = self._step  # Python 3.13 heeds the next line only where a tracer is set
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         self._before[id(frame)] = ""
         return self._step
