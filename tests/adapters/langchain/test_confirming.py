@@ -1,5 +1,6 @@
 """A person approves: the task is on record first, then the graph pauses with LangGraph's own interrupt."""
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from langgraph.types import Command, interrupt
 from pydantic import ValidationError
 
 from ax_adapters.langchain import wrap_tools
-from ax_core import AX, Effect, Policy, State
+from ax_core import AX, Effect, Policy, PolicyError, State
 from support.driving import Drive, node_of
 from support.scripted import Scripted, answers, asks, said, thread, told
 from support.skew import Skew
@@ -102,6 +103,27 @@ def test_rejected(desk: Desk, ax: AX) -> None:
     assert ax.tasks().tasks[0].reason == "rejected"
 
 
+def test_a_rejected_call_that_is_passed_on_again_is_not_run(ax: AX, drive: Drive) -> None:
+    """The message stays in the history, and another executor gets it: it is asked about as a new decision, at most."""
+    paid: list[int] = []
+
+    @tool
+    def pay(n: int) -> str:
+        """Pays."""
+        paid.append(n)
+        return "paid"
+
+    graph = node_of(*wrap_tools([pay], ax, policies={"pay": CONFIRM}), saver=InMemorySaver())
+    message = {"messages": [asks(("pay", {"n": 1}, "p"))]}
+    drive(graph, message, thread())
+    for _ in range(2):
+        result = drive(graph, Command(resume={"type": "reject", "message": "no"}), thread())
+        assert told(result)[-1].startswith("REJECTED")
+        assert drive(graph, message, thread())["__interrupt__"]
+    assert paid == []
+    assert {task.state for task in ax.tasks().tasks} == {State.CANCELLED, State.CONFIRMING}
+
+
 def test_responded(desk: Desk, ax: AX) -> None:
     """A person answers in the tool's place: the model reads that, and nothing is run."""
     desk.start()
@@ -175,6 +197,69 @@ def test_one_answer_of_two_runs_one(ax: AX, drive: Drive) -> None:
     assert [each.id for each in waiting["__interrupt__"]] == [second.id]
     assert told(desk.resume({second.id: "approve"})) == ["paid 1", "paid 2"]
     assert desk.paid == [("1", 1), ("2", 2)]
+
+
+class OneNode:
+    """One ToolNode whose message holds a call that is done at once and two that need approval."""
+
+    def __init__(self, ax: AX, drive: Drive) -> None:
+        self.paid: list[int] = []
+        self.acted: list[int] = []
+        self._ax, self._drive = ax, drive
+
+        @tool
+        def pay(n: int) -> str:
+            """Pays."""
+            self.paid.append(n)
+            return f"paid {n}"
+
+        @tool
+        def act(n: int) -> str:
+            """Acts."""
+            self.acted.append(n)
+            return "acted"
+
+        made = wrap_tools([act, pay], ax, policies={"pay": CONFIRM, "act": "unsafe"})
+        self._graph = node_of(*made, saver=InMemorySaver())
+        self._calls = asks(("act", {"n": 0}, "a"), ("pay", {"n": 1}, "b"), ("pay", {"n": 2}, "c"))
+
+    def start(self) -> Any:
+        """Until all three are on record: the node pauses for the first question, whatever the others are at."""
+        paused = self._drive(self._graph, {"messages": [self._calls]}, thread())
+        while len(self._ax.tasks(state="CONFIRMING").tasks) < 2 or not self._ax.tasks(state="SUCCESS").tasks:
+            paused = self.again()
+        return paused
+
+    def again(self, value: Any = None) -> Any:
+        return self._drive(self._graph, value, thread())
+
+    def approve(self, n: int) -> None:
+        (task,) = [each for each in self._ax.tasks(tool="pay").tasks if each.payload == {"n": n}]
+        assert self._ax.confirm(task.id, by="ops")
+
+
+def test_each_question_of_one_node_is_decided_for_itself_and_nothing_is_done_twice(
+    ax: AX, drive: Drive
+) -> None:
+    """The node runs again whole after the first decision and after the second."""
+    node = OneNode(ax, drive)
+    node.start()
+    node.approve(2)
+    assert node.again()["__interrupt__"]
+    assert (node.acted, node.paid) == ([0], [2])
+    node.approve(1)
+    assert told(node.again()) == ["acted", "paid 1", "paid 2"]
+    assert (node.acted, node.paid) == ([0], [2, 1])
+
+
+def test_an_answer_that_names_its_task_decides_no_other_of_its_node(ax: AX, drive: Drive) -> None:
+    """LangGraph hands a resume value to whichever call of the node asks first; it is refused where it is not meant."""
+    node = OneNode(ax, drive)
+    shown = node.start()["__interrupt__"][0].value
+    with suppress(PolicyError, ValidationError):
+        node.again(Command(resume={"type": "approve", "ax_task_id": shown["ax_task_id"]}))
+    assert node.paid in ([], [shown["args"]["n"]])
+    assert node.acted == [0]
 
 
 def test_an_approval_that_expired(desk: Desk, ax: AX, clock: Skew) -> None:
