@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any, Self
 
 from .errors import PolicyError
+from .keys import NORMALISERS
 
 
 class Effect(StrEnum):
@@ -55,6 +56,8 @@ class Policy:
         dedupe: the scope in which an equal call is the same call: ``"call"``, ``"run"``, ``"session"`` or
             ``"global"`` (which needs ``window``). Default by effect.
         key: argument names (dotted paths) that make the business key; None is all arguments.
+        normalise: argument of the key → how its values are compared: ``"text"`` (exactly, the default), ``"decimal"``,
+            ``"casefold"``, ``"whitespace"``, or several in order. What is run stays as it was given.
         window: how long a finished call goes on to catch its repeats; None is for ever.
         on_duplicate: ``"merge"``, ``"refuse"``, ``"confirm"`` or ``"run"``.
         confirm: a person must approve; or a predicate on the arguments.
@@ -80,6 +83,7 @@ class Policy:
     backoff: Any = None
     dedupe: str | None = None
     key: tuple[str, ...] | None = None
+    normalise: Mapping[str, str | tuple[str, ...]] | None = None
     window: float | None = None
     on_duplicate: str = "merge"
     confirm: bool | Callable[[dict[str, Any]], bool] = False
@@ -109,6 +113,9 @@ class Policy:
             value = getattr(self, name)
             if value is not None:
                 put(self, name, (value,) if isinstance(value, str | type) else tuple(value))
+        if isinstance(self.normalise, Mapping):
+            rules = self.normalise.items()
+            put(self, "normalise", {k: v if isinstance(v, str) else tuple(v) for k, v in rules} or None)
         _check(self)
 
     @property
@@ -151,6 +158,8 @@ class Policy:
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(v) for v in value]
+    if isinstance(value, dict):
+        return {name: _plain(v) for name, v in value.items()}
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return getattr(value, "__qualname__", None) or type(value).__qualname__
@@ -191,6 +200,7 @@ def _check(p: Policy) -> None:
             refuse(f"{name}={getattr(p, name)!r} must be argument names")
     if p.key == ():
         refuse("key=() names no argument; None means all of them")
+    _check_rules(p, refuse)
     if any(not (isinstance(t, type) and issubclass(t, BaseException)) for t in p.not_applied):
         refuse("not_applied must be exception types")
     for name in ("reconcile", "compensate"):
@@ -204,6 +214,19 @@ def _check(p: Policy) -> None:
     if p.version is not None and not (isinstance(p.version, str) and p.version):
         refuse(f"version={p.version!r} must be text")
     _check_unserved(p, refuse)
+
+
+def _check_rules(p: Policy, refuse: Callable[[str], None]) -> None:
+    if p.normalise is None:
+        return
+    if not isinstance(p.normalise, Mapping):
+        refuse(f"normalise={p.normalise!r} must map arguments of the key to rules")
+    for name, given in p.normalise.items():
+        if name not in (p.key or ()):
+            refuse(f"normalise names {name!r}, which is not in key={p.key!r}")
+        for rule in (given,) if isinstance(given, str) else given:
+            if rule not in NORMALISERS:
+                refuse(f"normalise[{name!r}]: " + _misspelt("rule", rule, tuple(NORMALISERS)))
 
 
 def _check_unserved(p: Policy, refuse: Callable[[str], None]) -> None:

@@ -14,7 +14,15 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from ax_core import AX, Effect, PolicyError, RequestConflict
+from ax_core import (
+    AX,
+    ConfirmationPending,
+    Effect,
+    InvalidArguments,
+    NotAllowed,
+    PolicyError,
+    RequestConflict,
+)
 from support.fresh import fresh
 from support.probe import Probe
 
@@ -80,6 +88,59 @@ def test_whitespace_is_content_and_the_tool_gets_it_unaltered(ax: AX) -> None:
         for text in texts * 2:
             ax.call("send", {"value": text})
     assert [args["value"] for args in ran] == texts
+
+
+ORDER = {"properties": {"order": {"type": "string"}, "amount": {}}}
+RULES = {"amount": "decimal", "order": ("whitespace", "casefold")}
+
+
+def test_a_key_that_declares_it_knows_an_amount_in_any_spelling(ax: AX) -> None:
+    """And the tool gets what was given first, as it was given."""
+    ran = taking(ax, ORDER, key=("order", "amount"), normalise=RULES)
+    with ax.run():
+        for order, amount in (("A  1", "10.00"), ("a 1", 10), ("A 1 ", "1e1"), (" a 1", 10.0)):
+            ax.call("send", {"order": order, "amount": amount})
+        ax.call("send", {"order": "A 1", "amount": "10.01"})
+    assert ran == [{"order": "A  1", "amount": "10.00"}, {"order": "A 1", "amount": "10.01"}]
+
+
+def test_a_value_that_a_rule_cannot_read_is_quarantined_and_named(ax: AX) -> None:
+    ran = taking(ax, ORDER, key=("order", "amount"), normalise=RULES)
+    with ax.run(), pytest.raises(InvalidArguments, match=r"amount: .*no decimal number") as told:
+        ax.call("send", {"order": "1", "amount": "ten"})
+    assert ran == []
+    assert told.value.task_id is not None
+    assert ax.get(told.value.task_id).reason == "invalid_args"
+
+
+@pytest.mark.parametrize(
+    ("normalise", "why"),
+    [
+        ({"sum": "decimal"}, "'sum', which is not in key"),
+        ({"amount": "decimals"}, "did you mean 'decimal'"),
+        ({"amount": ("text", "round")}, "'round' is unknown"),
+        ("decimal", "must map arguments"),
+    ],
+)
+def test_a_rule_that_means_nothing_is_refused_at_registration(ax: AX, normalise: Any, why: str) -> None:
+    with pytest.raises(PolicyError, match=why):
+        taking(ax, ORDER, key=("amount",), normalise=normalise)
+
+
+def test_an_approver_who_never_registered_the_tool_compares_by_its_rules_too(tmp_path: Path) -> None:
+    """Edited arguments are the intent they are now, however their amount is spelt."""
+    with fresh(path=tmp_path / "ax.db") as ax, fresh(path=tmp_path / "ax.db") as console:
+        taking(ax, ORDER, key=("order", "amount"), normalise=RULES, confirm=True)
+        asked = []
+        with ax.run():
+            for amount in ("5", "7"):
+                with pytest.raises(ConfirmationPending) as pending:
+                    ax.call("send", {"order": "1", "amount": amount})
+                asked.append(pending.value.task_id)
+            with pytest.raises(NotAllowed, match="an equal call of the edited arguments is already there"):
+                console.confirm(asked[1], by="ann", payload={"order": "1", "amount": "5.0"})
+            with pytest.raises(InvalidArguments, match="no decimal number"):
+                console.confirm(asked[0], by="ann", payload={"order": "1", "amount": "much"})
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ..registry import Registry, Tool
 from ..schema import Invalid
 from ..store import Tx, tools
 
-_OF_A_REPEAT = ("effect", "dedupe", "key", "window", "on_duplicate", "redact")
+_OF_A_REPEAT = ("effect", "dedupe", "key", "normalise", "window", "on_duplicate", "redact")
 """What of a published policy says whether two calls are the same call."""
 
 
@@ -36,14 +36,18 @@ def edited(tx: Tx, registry: Registry, row: TaskRow, payload: dict[str, Any], ca
     args_hash = keys.args_hash(answer.args)
     fingerprint = keys.fingerprint(row.tool, args_hash)
     call, in_run = Call(tool, payload), row.run_id != row.id
+    try:
+        key = dedupe_key(call, row.ns, answer.args, args_hash, row.session, row.run_id, in_run)
+    except keys.NotCanonical as odd:
+        raise InvalidArguments(
+            f"the edited arguments do not fit {row.tool!r}: {odd}", task_id=row.id
+        ) from odd
     return Edited(
         payload=json.dumps(answer.args, separators=(",", ":")),
         args_hash=args_hash,
         fingerprint=fingerprint,
         twin=None if row.twin is None else keys.digest(row.ns, row.session or row.run_id, fingerprint)[:32],
-        dedupe_key=None
-        if row.dedupe_key is None
-        else dedupe_key(call, row.ns, answer.args, args_hash, row.session, row.run_id, in_run),
+        dedupe_key=None if row.dedupe_key is None else key,
         idempotency_key=keys.idempotency_key(row.ns, row.tool, row.id, args_hash),
         window=tool.policy.window,
     )

@@ -14,7 +14,7 @@ from ..frozen import frozen
 from ..model import TaskRow
 from ..policy import DEDUPE, Effect
 from ..registry import Tool
-from ..schema import Admitted, Invalid, oversized
+from ..schema import Admitted, Invalid, Problem, oversized
 from ..states import State
 from .scope import RunScope, current_override, current_run, current_task
 from .wiring import Wiring
@@ -137,7 +137,10 @@ def prepare(call: Call, wiring: Wiring) -> Submission:
         timeout = _least(call.timeout, policy.timeout)
     bound_key = None
     if invalid is None and not call.repeat:
-        bound_key = dedupe_key(call, wiring.ns, args, args_hash, session, run_id, in_run)
+        try:
+            bound_key = dedupe_key(call, wiring.ns, args, args_hash, session, run_id, in_run)
+        except keys.NotCanonical as odd:
+            invalid, twin = unkeyed(odd), None
     # By place: to pass forty columns by name takes longer than all the rest of this function.
     # fmt: off
     row = TaskRow(
@@ -199,6 +202,12 @@ def _key_of(request_id: str, tool: Tool[..., Any], wiring: Wiring) -> str:
     return keys.idempotency_key(wiring.ns, tool.name, request_id)
 
 
+def unkeyed(odd: keys.NotCanonical) -> Invalid:
+    """Arguments of which it cannot be told whether they are those of an earlier call."""
+    place = odd.path.removeprefix("$.")
+    return Invalid((Problem(place, "value", f"{place}: {odd.why}"),))
+
+
 def dedupe_key(
     call: Call, ns: str, args: dict[str, Any], args_hash: str, session: str | None, run_id: str, in_run: bool
 ) -> str | None:
@@ -214,7 +223,7 @@ def dedupe_key(
     if scope == "run" and not in_run:
         return None
     place = {"run": run_id, "session": session or "", "global": ""}[scope]
-    parts = keys.business_key(policy.key, args) if policy.key else (args_hash,)
+    parts = keys.business_key(policy.key, args, policy.normalise) if policy.key else (args_hash,)
     return keys.digest(ns, scope, place, tool.name, *parts)[:48]
 
 
