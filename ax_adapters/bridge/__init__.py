@@ -5,7 +5,7 @@ from .decisions import DECISIONS, Decision, Responded, adecide, decide
 from .identity import Identity
 from .mcp import MCP_HINTS, carry_key, check_mcp_hints, hinted
 from .ordinals import Ordinals, ordinals
-from .policies import Binding, policies_for, tell_undeclared
+from .policies import Binding, check_names, policies_for, tell_undeclared
 from .refusals import ON_REFUSAL, REFUSALS_BEFORE_RAISING, Refusals, check_on_refusal, refusals
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "adecide",
     "carry_key",
     "check_mcp_hints",
+    "check_names",
     "check_on_refusal",
     "decide",
     "hinted",

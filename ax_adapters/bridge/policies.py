@@ -62,6 +62,18 @@ def policies_for(
     return made
 
 
+def check_names(named: Iterable[tuple[str, object]]) -> None:
+    """Refuse two tools of one name.
+
+    Raises:
+        PolicyError: there are.
+    """
+    seen: dict[str, object] = {}
+    for name, tool in named:
+        if seen.setdefault(name, tool) is not tool:
+            raise PolicyError(f"two tools are named {name!r}; the model could not tell them apart either")
+
+
 def tell_undeclared(ax: AX, made: Mapping[str, Policy]) -> None:
     """Say once which tools declare nothing, what that means, and how to declare them."""
     undeclared = sorted(name for name, policy in made.items() if policy.effect is Effect.UNDECLARED)

@@ -15,6 +15,7 @@ from ax_core import AX, Effect, Policy, PolicyError
 from ..bridge import (
     Binding,
     check_mcp_hints,
+    check_names,
     check_on_refusal,
     hinted,
     policies_for,
@@ -98,7 +99,7 @@ def wrap_tools(
         )
     ready = [item if isinstance(item, dict) else as_tool(item) for item in tools]
     ours = [item for item in ready if isinstance(item, BaseTool) and not wrapped(item)]
-    _no_clash(ours)
+    check_names((item.name, item) for item in ours)
     names = [item.name for item in ready if isinstance(item, BaseTool)]
     made = policies_for(names, policies, default_effect, timeout)
     for item in ours:
@@ -156,16 +157,6 @@ def put_under(tool: BaseTool, binding: Binding) -> BaseTool:
     if is_mcp(tool):
         prepare_mcp()
     return shadow(tool, binding)
-
-
-def _no_clash(tools: list[BaseTool]) -> None:
-    seen: dict[str, BaseTool] = {}
-    for item in tools:
-        if item.name in seen and seen[item.name] is not item:
-            raise PolicyError(
-                f"two tools are named {item.name!r}; the model could not tell them apart either"
-            )
-        seen[item.name] = item
 
 
 def wrappable(tool: BaseTool) -> None:

@@ -12,7 +12,7 @@ from llama_index.core.tools.types import BaseToolAsyncAdapter
 
 from ax_core import AX, Effect, Policy, PolicyError
 
-from ..bridge import Binding, check_on_refusal, policies_for, tell_undeclared
+from ..bridge import Binding, check_names, check_on_refusal, policies_for, tell_undeclared
 from .bodies import only_async
 from .registering import name_of, register
 from .results import teach
@@ -73,7 +73,7 @@ def wrap_tools(
         )
     ready = [as_tool(item) for item in tools]
     ours = [item for item in ready if not is_wrapped(item)]
-    _no_clash(ours)
+    check_names((name_of(item), item) for item in ours)
     made = policies_for([name_of(item) for item in ready], policies, default_effect, timeout)
     for item in ours:
         _wrappable(item, made[name_of(item)])
@@ -113,14 +113,6 @@ def is_wrapped(tool: BaseTool) -> bool:
 def _put_under(tool: BaseTool, binding: Binding) -> BaseTool:
     register(binding, tool)
     return shadow(tool, binding)
-
-
-def _no_clash(tools: list[BaseTool]) -> None:
-    seen: dict[str, BaseTool] = {}
-    for item in tools:
-        name = name_of(item)
-        if seen.setdefault(name, item) is not item:
-            raise PolicyError(f"two tools are named {name!r}; the model could not tell them apart either")
 
 
 def _wrappable(tool: BaseTool, policy: Policy) -> None:

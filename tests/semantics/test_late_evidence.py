@@ -231,6 +231,18 @@ def test_a_tool_that_cannot_tell_is_asked_ever_more_seldom_but_every_hour(ax: AX
     assert 10 < len(asked) < 20
 
 
+def test_the_doubts_of_one_namespace_are_not_asked_about_anew_for_another_s(ax: AX, clock: Skew) -> None:
+    asked: list[str] = []
+    probe = Probe()
+    doubt(ax, probe, reconcile=lambda ctx: asked.append(ctx.task_id) or Unknown(), settle=0)
+    probe.then(Interrupt())
+    with pytest.raises(Interrupt):
+        ax.for_namespace("other").call("pay", request_id="r")
+    for _ in range(3):
+        beat(ax)
+    assert len(asked) == len(set(asked)) == 2
+
+
 def test_nobody_is_asked_about_an_attempt_that_may_still_act(ax: AX, clock: Skew) -> None:
     held, asked = Held("late"), []
     Probe(held).tool(ax, effect=Effect.UNSAFE, timeout=LIMIT, settle=0, reconcile=lambda ctx: asked.append(1))

@@ -155,4 +155,4 @@ def test_ctrl_c_loses_nothing_and_wedges_nobody(scenario: Scenario, tmp_path: Pa
         assert ledger.entries() == sorted([*expected, 1000]), where
         ledger.close()
 
-    assert everywhere(once, *FILES) >= 5
+    assert everywhere(once, *FILES) >= 8

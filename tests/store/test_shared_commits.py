@@ -227,7 +227,7 @@ def test_one_durable_operation_makes_the_shared_commit_durable(ledger: Ledger) -
 
 async def test_a_coroutine_never_leads_on_its_loop(ledger: Ledger) -> None:
     where: list[int] = []
-    await ledger.commits.arun(lambda tx: where.append(threading.get_ident()), "control")
+    await ledger.arun(lambda tx: where.append(threading.get_ident()))
     assert where != [threading.get_ident()]
     assert ledger.free or until(lambda: ledger.free)
 
@@ -265,7 +265,7 @@ async def test_an_error_that_nobody_waits_for_is_not_complained_about(ledger: Le
     complaints: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, what: complaints.append(what))
     with ledger.held_up():
-        waiting = asyncio.ensure_future(ledger.commits.arun(refusing, "control"))
+        waiting = asyncio.ensure_future(ledger.arun(refusing))
         await asyncio.to_thread(ledger.stands, 2)
         waiting.cancel()
         await asyncio.wait({waiting})

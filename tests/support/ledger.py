@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import threading
 import time
@@ -43,7 +44,11 @@ class Ledger:
 
     async def aput(self, n: int) -> int:
         """Write a number from an event loop."""
-        return await self.commits.arun(putting(n), "control")
+        return await self.arun(putting(n))
+
+    async def arun(self, op: Op[Any]) -> Any:
+        """Run an operation from an event loop; a cancelled caller's still completes."""
+        return await asyncio.shield(self.commits.queued(op, "control"))
 
     def entries(self) -> list[int]:
         """What is committed, in order of number."""

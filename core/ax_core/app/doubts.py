@@ -33,21 +33,18 @@ class Doubts:
 
     def ask(self) -> None:
         """Ask about each that is due."""
-        for wiring in list(self._wirings.values()):
-            settle = {
-                tool.name: micros(tool.policy.settle)
-                for tool in self._core.registry
-                if tool.policy.reconcile is not None
-            }
-            if not settle:
-                continue
+        found = [(row, wiring) for wiring in list(self._wirings.values()) for row in self._open(wiring)]
+        open_still = {(row.id, row.fence) for row, _ in found}
+        self._not_before = {key: at for key, at in self._not_before.items() if key in open_still}
+        for row, wiring in found:
             now = self._clock.now()
-            found = self._db.read(to_reconcile(wiring.ns, settle, now))
-            open_still = {(row.id, row.fence) for row in found}
-            self._not_before = {key: at for key, at in self._not_before.items() if key in open_still}
-            for row in found:
-                if self._not_before.get((row.id, row.fence), now) <= now:
-                    self._ask(row, self._core.registry.get(row.tool), wiring)
+            if self._not_before.get((row.id, row.fence), now) <= now:
+                self._ask(row, self._core.registry.get(row.tool), wiring)
+
+    def _open(self, wiring: Wiring) -> list[TaskRow]:
+        asking = [tool for tool in self._core.registry if tool.policy.reconcile is not None]
+        settle = {tool.name: micros(tool.policy.settle) for tool in asking}
+        return self._db.read(to_reconcile(wiring.ns, settle, self._clock.now())) if settle else []
 
     def _ask(self, row: TaskRow, tool: Tool[..., Any], wiring: Wiring) -> None:
         assert tool.policy.reconcile is not None

@@ -36,8 +36,10 @@ def edited(tx: Tx, registry: Registry, row: TaskRow, payload: dict[str, Any], ca
     args_hash = keys.args_hash(answer.args)
     fingerprint = keys.fingerprint(row.tool, args_hash)
     call, in_run = Call(tool, payload), row.run_id != row.id
+    key = None
     try:
-        key = dedupe_key(call, row.ns, answer.args, args_hash, row.session, row.run_id, in_run)
+        if row.dedupe_key is not None:
+            key = dedupe_key(call, row.ns, answer.args, args_hash, row.session, row.run_id, in_run)
     except keys.NotCanonical as odd:
         raise InvalidArguments(
             f"the edited arguments do not fit {row.tool!r}: {odd}", task_id=row.id
@@ -47,7 +49,7 @@ def edited(tx: Tx, registry: Registry, row: TaskRow, payload: dict[str, Any], ca
         args_hash=args_hash,
         fingerprint=fingerprint,
         twin=None if row.twin is None else keys.digest(row.ns, row.session or row.run_id, fingerprint)[:32],
-        dedupe_key=None if row.dedupe_key is None else key,
+        dedupe_key=key,
         idempotency_key=keys.idempotency_key(row.ns, row.tool, row.id, args_hash),
         window=tool.policy.window,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from .. import control
 from ..dispatch import acarry_out, carry_out
@@ -12,9 +12,6 @@ from .edited import edited
 from .records import Records
 from .rollback import rolling_back
 from .serve import run_approved
-
-if TYPE_CHECKING:
-    pass
 
 T = TypeVar("T")
 

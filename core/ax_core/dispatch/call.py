@@ -156,7 +156,8 @@ def prepare(call: Call, wiring: Wiring) -> Submission:
         _RUNNING,  # state
         None,  # reason
         call.request_id,
-        task_id if call.request_id is None else _key_of(call.request_id, tool, wiring),  # idempotency_key
+        # The same for the same request, even in a database that lost it.
+        task_id if call.request_id is None else keys.idempotency_key(wiring.ns, tool.name, call.request_id),
         submitted_hash,
         args_hash,
         fingerprint,
@@ -195,11 +196,6 @@ def prepare(call: Call, wiring: Wiring) -> Submission:
         policy.confirm if isinstance(policy.confirm, bool) else invalid is None and bool(policy.confirm(args))
     )
     return Submission(call, row, args, invalid, call.key is not None, confirm, in_run, timeout)
-
-
-def _key_of(request_id: str, tool: Tool[..., Any], wiring: Wiring) -> str:
-    """The task's own key: the same for the same request, even in a database that lost it."""
-    return keys.idempotency_key(wiring.ns, tool.name, request_id)
 
 
 def unkeyed(odd: keys.NotCanonical) -> Invalid:

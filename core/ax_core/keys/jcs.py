@@ -66,7 +66,7 @@ def canonical(value: Any) -> bytes:
 
 def canonical_and_text(value: Any) -> tuple[bytes, str]:
     """`canonical`, and the ASCII JSON text of the value as it stands: one and the same where its keys are in order."""
-    if _in_order(value, 0):
+    if _settled(value, 0, in_order=True):
         text = dumps(value)
         # What the two write differently, besides order and numbers, is what ASCII has an escape for.
         if "\\u" not in text:
@@ -91,9 +91,10 @@ def number(value: float) -> str:
     return text
 
 
-def _settled(value: Any, depth: int) -> bool:
+def _settled(value: Any, depth: int, in_order: bool = False) -> bool:
     """Whether the C encoder writes ``value`` in canonical form: no floats, keys that sort alike everywhere.
 
+    ``in_order``: every object has its keys sorted as it stands.
     UTF-16 order, which JCS asks for, differs from code point order above U+FFFF: only ASCII keys are settled.
     """
     kind = type(value)
@@ -104,36 +105,16 @@ def _settled(value: Any, depth: int) -> bool:
     if depth >= MAX_DEPTH:
         return False
     if kind is dict:
-        for key, each in value.items():
-            if type(key) is not str or not key.isascii():
-                return False
-            inner = type(each)
-            if inner is not str and inner is not bool and not _settled(each, depth + 1):
-                return False
-        return True
-    return kind is list and all(_settled(each, depth + 1) for each in value)
-
-
-def _in_order(value: Any, depth: int) -> bool:
-    """Whether ``value`` is settled, and every object in it has its keys in canonical order already."""
-    kind = type(value)
-    if kind is str or kind is bool or value is None:
-        return True
-    if kind is int:
-        return bool(-_LIMIT < value < _LIMIT)
-    if depth >= MAX_DEPTH:
-        return False
-    if kind is dict:
         before = ""
         for key, each in value.items():
-            if type(key) is not str or key < before or not key.isascii():
+            if type(key) is not str or not key.isascii() or (in_order and key < before):
                 return False
             before = key
             inner = type(each)
-            if inner is not str and inner is not bool and not _in_order(each, depth + 1):
+            if inner is not str and inner is not bool and not _settled(each, depth + 1, in_order):
                 return False
         return True
-    return kind is list and all(_in_order(each, depth + 1) for each in value)
+    return kind is list and all(_settled(each, depth + 1, in_order) for each in value)
 
 
 def _write(value: Any, path: str, depth: int, put: Callable[[str], None]) -> None:

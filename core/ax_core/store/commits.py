@@ -57,12 +57,11 @@ class Commits:
         self._line.through(item)
         return cast(T, item.outcome())
 
-    async def arun(self, op: Op[T], name: str, durable: bool = False) -> T:
-        """:meth:`run` for an event loop, which it never blocks; a cancelled caller's operation still completes."""
-        return await asyncio.shield(self.queued(op, name, durable))
-
     def queued(self, op: Op[T], name: str, durable: bool = False) -> asyncio.Future[T]:
-        """:meth:`arun` as a future of the running loop; to cancel it is to lose the answer, not the operation."""
+        """:meth:`run` for an event loop, which it never blocks: the answer is a future of the running loop.
+
+        To cancel that is to lose the answer; the operation still completes.
+        """
         item = Item(op, name, durable)
         item.loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = item.loop.create_future()
