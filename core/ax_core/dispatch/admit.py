@@ -203,7 +203,7 @@ def _place(
         approvals.ask(tx, row, now, micros(tool.policy.confirm_ttl), tool.approved_as)
         tx.then(lambda: wiring.tell()(row))
         return Seat(row)
-    if run_here and (claimed := tasks.create_unless_paused(tx, row, "claim", wiring.owner, detail)):
+    if run_here and (claimed := tasks.create_claimed(tx, row, detail)):
         if wiring.hooks.wants("started"):
             tx.then(partial(wiring.tell(), claimed))
         return Seat(claimed, claimed=True)
