@@ -1,0 +1,41 @@
+"""From the URL of a queue to its transport; nothing of a transport is imported before."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from ..clock import Clock, SystemClock
+from ..errors import TransportError
+from ..ports import Transport
+from ..threads import Threads
+
+Complain = Callable[[str, BaseException], None]
+
+
+def open_transport(
+    url: str, *, clock: Clock | None = None, threads: Threads | None = None, complain: Complain | None = None
+) -> Transport:
+    """The transport for a queue's URL; it connects at first use.
+
+    Args:
+        complain: told of what went wrong where no caller can be told; by default it is logged.
+
+    Raises:
+        TransportError: no such kind of queue, a URL that makes no sense, or its package is not installed.
+    """
+    scheme = url.partition(":")[0]
+    if scheme in ("redis", "rediss", "unix"):
+        from .redis import RedisTransport
+
+        return RedisTransport(
+            url,
+            clock=clock or SystemClock(),
+            spawn=(threads or Threads()).spawn,
+            complain=complain or _log,
+        )
+    raise TransportError(f"no queue is called {scheme!r}: redis://, rediss:// or unix://")
+
+
+def _log(what: str, error: BaseException) -> None:
+    logging.getLogger("ax").warning("%s: %s", what, error)
