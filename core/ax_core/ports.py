@@ -85,7 +85,8 @@ class Source(Protocol):
         """At most ``limit`` jobs, the urgent first, as soon as there is one; none after ``wait`` seconds.
 
         Never raises because the queue is away or lost its memory: it says so once, tries again with growing pauses
-        and returns nothing. What it cannot read is set aside for people, and never handed out.
+        and returns nothing, a few seconds late where the queue is silent. What it cannot read is set aside for
+        people, and never handed out.
         """
 
     def done(self, deliveries: Sequence[Delivery]) -> bool:

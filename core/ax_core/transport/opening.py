@@ -30,9 +30,9 @@ def open_transport(
 
         return RedisTransport(
             url,
-            clock=clock or SystemClock(),
-            spawn=(threads or Threads()).spawn,
-            complain=complain or _log,
+            clock=SystemClock() if clock is None else clock,
+            spawn=(Threads() if threads is None else threads).spawn,
+            complain=_log if complain is None else complain,
         )
     raise TransportError(f"no queue is called {scheme!r}: redis://, rediss:// or unix://")
 

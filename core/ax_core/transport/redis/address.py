@@ -21,6 +21,9 @@ Refused = errors.ResponseError
 LOST = (errors.ConnectionError, errors.TimeoutError, OSError)
 """The connection is gone, was not to be had, or did not answer in time."""
 
+SILENT = (errors.TimeoutError, TimeoutError)
+"""It did not answer in time: asking again at once would only wait again."""
+
 CONNECT_SECONDS = 2.0
 
 

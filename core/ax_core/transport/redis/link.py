@@ -13,7 +13,7 @@ from .outage import Complain, Outage
 from .shared import SharedWire
 from .wire import Command, Wire
 
-PATIENCE = 3.0
+PATIENCE = 2.0
 """Seconds a server may take to answer what blocks nothing."""
 
 BLOCK = 1.0

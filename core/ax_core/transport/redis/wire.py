@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...clock import Clock
-from .address import LOST, Address, Refused
+from .address import LOST, SILENT, Address, Refused
 from .outage import Outage, Pause
 from .scripts import Script
 
@@ -37,9 +37,9 @@ class Wire:
         try:
             try:
                 replies = self._exchange(commands)
-            except LOST:
-                # The server may have been restarted since it was last asked: that is no outage.
-                if not used:
+            except LOST as error:
+                # The server may have been restarted since it was last asked: that is no outage, silence is one.
+                if not used or isinstance(error, SILENT):
                     raise
                 self.drop()
                 replies = self._exchange(commands)
