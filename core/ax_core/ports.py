@@ -6,6 +6,7 @@ from the database, and a task that it hands out twice is claimed once there. So 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -30,6 +31,31 @@ class Job(NamedTuple):
     reply_to: str | None = None
 
 
+_NAME = re.compile(r"[A-Za-z0-9_.~-]{1,100}")
+
+
+def checked_name(what: str, given: str) -> str:
+    """A name that can be part of a key everywhere: of a queue, of a worker, of a deployment.
+
+    Raises:
+        ValueError: it cannot.
+    """
+    if not isinstance(given, str) or not _NAME.fullmatch(given):
+        raise ValueError(f"{what}={given!r}: letters, digits and _ . ~ - only, at most 100")
+    return given
+
+
+def checked_priority(given: int) -> int:
+    """A priority that there is.
+
+    Raises:
+        ValueError: there is no such.
+    """
+    if given not in PRIORITIES:
+        raise ValueError(f"priority={given!r} is none of {', '.join(map(str, PRIORITIES))}")
+    return given
+
+
 class Delivery(NamedTuple):
     """A job handed to one worker.
 
@@ -51,7 +77,7 @@ class Health(NamedTuple):
         why: what is wrong, in one sentence.
         seconds: how long the answer took.
         waiting: jobs that nobody has fetched yet, by queue.
-        fetched: jobs that a worker holds, by queue.
+        fetched: jobs that a worker holds, by queue; a queue is missing where the transport cannot tell.
     """
 
     ok: bool

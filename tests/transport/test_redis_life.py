@@ -119,6 +119,46 @@ def test_a_hundred_thousand_jobs_leave_nothing_behind(redis_url: str, client: An
     transport.close()
 
 
+def test_what_comes_too_much_at_the_moment_of_blocking_goes_back(redis_url: str, stream: str) -> None:
+    """Jobs of all priorities, between the look that found nothing and the read that waits, for one free slot."""
+    transport = open_transport(redis_url)
+    source = transport.source("w", ["default"])
+    before_blocking(source, lambda: transport.publish([Job(f"{p}", "t", priority=p) for p in (0, 1, 2)]))
+    (got,) = source.fetch(1, 5)
+    health = transport.health()
+    assert (health.fetched["default"], health.waiting["default"]) == (1, 2)
+    assert sorted([got.job.task_id, *ids(take(source, 2))]) == ["0", "1", "2"]
+    transport.close()
+
+
+def test_what_comes_while_a_worker_closes_goes_back(redis_url: str) -> None:
+    """It had asked for it, and will not run it any more."""
+    transport = open_transport(redis_url)
+    source, other = transport.source("w", ["default"]), transport.source("other", ["default"])
+
+    def close() -> None:
+        transport.publish(jobs("task"))
+        source._closed.set()
+
+    before_blocking(source, close)
+    assert source.fetch(1, 5) == []
+    assert ids(take(other, 1, seconds=1)) == ["task"]
+    transport.close()
+
+
+def before_blocking(source: Any, do: Any) -> None:
+    """Do something right before the source's next read that waits."""
+    ask = source._ask
+
+    def between(command: Any) -> Any:
+        if command[0] == "XREADGROUP":
+            source._ask = ask
+            do()
+        return ask(command)
+
+    source._ask = between
+
+
 def test_scripts_that_the_server_forgot_are_sent_again(redis_url: str, client: Any) -> None:
     """Nobody notices."""
     transport = open_transport(redis_url)
@@ -133,11 +173,9 @@ def test_scripts_that_the_server_forgot_are_sent_again(redis_url: str, client: A
     transport.close()
 
 
-def test_connections_that_break_again_and_again_are_made_again(
-    redis_url: str, client: Any, said: Said
-) -> None:
-    """Consumption and waking go on by themselves, and a connection that is made at once is no outage."""
-    transport, ear = open_transport(redis_url, complain=said), Ear()
+def test_connections_that_break_again_and_again_are_made_again(redis_url: str, client: Any) -> None:
+    """Consumption and waking go on by themselves."""
+    transport, ear = open_transport(redis_url), Ear()
     source = transport.source("w", ["default"])
     transport.listen("client", ear)
     for i in range(10):
@@ -145,6 +183,17 @@ def test_connections_that_break_again_and_again_are_made_again(
         assert transport.publish(jobs(f"task-{i}", reply_to="client"))
         assert source.done(take(source, 1))
         ear.wait(f"task-{i}")
+    transport.close()
+
+
+def test_a_connection_that_is_lost_and_made_again_is_no_outage(
+    redis_url: str, client: Any, said: Said
+) -> None:
+    """A server that was restarted while nobody asked it anything, or a proxy that ends what is idle."""
+    transport = open_transport(redis_url, complain=said)
+    assert transport.publish(jobs("before"))
+    client.client_kill_filter(_type="normal", skipme=True)
+    assert transport.publish(jobs("after"))
     assert said == []
     transport.close()
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 
 from ..clock import Clock, SystemClock
 from ..errors import TransportError
 from ..ports import Transport
 from ..threads import Threads
-
-Complain = Callable[[str, BaseException], None]
+from .outage import Complain
 
 
 def open_transport(
@@ -24,17 +22,21 @@ def open_transport(
     Raises:
         TransportError: no such kind of queue, a URL that makes no sense, or its package is not installed.
     """
+    clock = SystemClock() if clock is None else clock
+    spawn = (Threads() if threads is None else threads).spawn
+    complain = _log if complain is None else complain
     scheme = url.partition(":")[0]
     if scheme in ("redis", "rediss", "unix"):
         from .redis import RedisTransport
 
-        return RedisTransport(
-            url,
-            clock=SystemClock() if clock is None else clock,
-            spawn=(Threads() if threads is None else threads).spawn,
-            complain=_log if complain is None else complain,
-        )
-    raise TransportError(f"no queue is called {scheme!r}: redis://, rediss:// or unix://")
+        return RedisTransport(url, clock=clock, spawn=spawn, complain=complain)
+    if scheme == "celery":
+        from .celery import CeleryTransport
+
+        return CeleryTransport(url, clock=clock, spawn=spawn, complain=complain)
+    raise TransportError(
+        f"no queue is called {scheme!r}: redis://, rediss://, unix:// or celery://module:app"
+    )
 
 
 def _log(what: str, error: BaseException) -> None:

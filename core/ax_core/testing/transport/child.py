@@ -6,17 +6,10 @@ import json
 import sys
 import threading
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 from ...ports import Delivery, Job, Source, Transport
-
-
-def opened(opener: str, where: str) -> Transport:
-    """The transport that ``"module:function"`` makes of ``where``."""
-    module, _, function = opener.partition(":")
-    made: Transport = getattr(import_module(module), function)(where)
-    return made
+from .peer import opened
 
 
 class Child:

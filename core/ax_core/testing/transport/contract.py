@@ -254,18 +254,18 @@ class TransportContract(Telling, BrokenServer):
 
     def test_what_is_published_at_the_moment_of_closing_is_never_lost(self, bench: Bench) -> None:
         """Workers come and go under load; what each was handed and is not done with comes to the next."""
-        transport = bench.transport()
+        transport, source = bench.transport(), bench.source()
         names = [f"task-{i}" for i in range(60)]
         publishing = threading.Thread(target=lambda: [transport.publish(jobs(n)) for n in names])
         publishing.start()
         seen: list[str] = []
         while len(set(seen)) < 60:
-            source = bench.source()
             closing = threading.Timer(0.01, source.close)
             closing.start()
             found = source.fetch(2, 0.5) or source.reclaim(5, 5)
             seen += ids(found)
             source.done(found)
             closing.join()
+            source = bench.source()
         publishing.join()
         assert sorted(seen) == sorted(names)

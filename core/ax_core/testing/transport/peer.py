@@ -7,7 +7,17 @@ import os
 import signal
 import subprocess
 import sys
+from importlib import import_module
 from typing import Any, Self
+
+from ...ports import Transport
+
+
+def opened(opener: str, where: str) -> Transport:
+    """The transport that ``"module:function"`` makes of ``where``."""
+    module, _, function = opener.partition(":")
+    made: Transport = getattr(import_module(module), function)(where)
+    return made
 
 
 class Peer:

@@ -31,6 +31,13 @@ class Telling(Fixtures):
         assert client.ask("heard", count=1, seconds=10) == ["task"]
         assert time.monotonic() - began < 9
 
+    def test_any_process_may_wake_a_client(self, bench: Bench) -> None:
+        """An operator's decision, say."""
+        client, transport = bench.peer(), bench.transport()
+        client.ask("listen", client="far away")
+        assert transport.wake("far away", ["task", "other"])
+        assert client.ask("heard", count=2, seconds=10) == ["task", "other"]
+
     def test_who_listens_a_moment_later_is_told_all_the_same(self, bench: Bench) -> None:
         """A worker may be faster than its client."""
         transport, ear = bench.transport(), Ear()

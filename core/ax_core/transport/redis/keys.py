@@ -16,10 +16,9 @@ queues and travel in the entries. In the lock's name both parts are percent-enco
 
 from __future__ import annotations
 
-import re
 from urllib.parse import quote
 
-from ...ports import PRIORITIES
+from ...ports import checked_name, checked_priority
 
 GROUP = "ax"
 EVENTS_KEPT = 10_000
@@ -28,8 +27,6 @@ REPLIES_KEPT = 1_000
 REPLIES_MS = 3_600_000
 QUEUE_KEPT = 1_000_000
 """Where no worker runs, a queue stops growing here; the database publishes again what was trimmed."""
-
-_NAME = re.compile(r"[A-Za-z0-9_.~-]{1,100}")
 
 
 class Keys:
@@ -40,7 +37,7 @@ class Keys:
     """
 
     def __init__(self, prefix: str = "ax") -> None:
-        self.root = "{" + name("prefix", prefix) + "}"
+        self.root = "{" + checked_name("prefix", prefix) + "}"
         self.events = f"{self.root}:events"
         self.dead = f"{self.root}:dead"
         self.check = f"{self.root}:check"
@@ -51,9 +48,7 @@ class Keys:
         Raises:
             ValueError: there is no such priority, or no queue can have that name.
         """
-        if priority not in PRIORITIES:
-            raise ValueError(f"priority={priority!r} is none of {', '.join(map(str, PRIORITIES))}")
-        return f"{self.root}:queue:{name('queue', queue)}:{priority}"
+        return f"{self.root}:queue:{checked_name('queue', queue)}:{checked_priority(priority)}"
 
     def reply(self, client_id: str) -> str:
         """The stream that wakes one client."""
@@ -62,14 +57,3 @@ class Keys:
     def lock(self, ns: str, session_id: str) -> str:
         """The hint of who holds a session."""
         return f"agent_lock:{quote(ns, safe='')}:{quote(session_id, safe='')}"
-
-
-def name(what: str, given: str) -> str:
-    """The name, if it can be part of a key.
-
-    Raises:
-        ValueError: it cannot.
-    """
-    if not isinstance(given, str) or not _NAME.fullmatch(given):
-        raise ValueError(f"{what}={given!r}: letters, digits and _ . ~ - only, at most 100")
-    return given

@@ -7,9 +7,9 @@ from typing import Any
 
 from ...clock import Clock
 from ...errors import TransportError
+from ..outage import Complain, Outage
 from .address import Address, Refused
 from .keys import Keys
-from .outage import Complain, Outage
 from .shared import SharedWire
 from .wire import Command, Wire
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from ...errors import TransportError
 from ...ports import Woken
+from ..outage import Pause
 from .keys import REPLIES_KEPT, REPLIES_MS
 from .link import BLOCK, Link
-from .outage import Pause
 from .wire import Command
 
 

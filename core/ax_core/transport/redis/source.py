@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...errors import TransportError
-from ...ports import PRIORITIES, Delivery
+from ...ports import PRIORITIES, Delivery, checked_name
+from ..outage import Pause
 from . import scripts
 from .address import Refused
 from .entries import Garbage, job, shortened
-from .keys import DEAD_KEPT, GROUP, REPLIES_KEPT, REPLIES_MS, name
+from .keys import DEAD_KEPT, GROUP, REPLIES_KEPT, REPLIES_MS
 from .link import BLOCK, Link
-from .outage import Pause
 from .wire import Command
 
 FROM_BELOW = 8
@@ -29,7 +29,7 @@ class RedisSource:
     def __init__(self, link: Link, consumer: str, queues: Sequence[str]) -> None:
         if not queues:
             raise ValueError("a source needs a queue")
-        self._link, self._consumer = link, name("source", consumer)
+        self._link, self._consumer = link, checked_name("source", consumer)
         self._queues = list(dict.fromkeys(queues))
         self._streams = {link.keys.queue(q, p): (q, p) for p in PRIORITIES for q in self._queues}
         self._wire, self._pause = link.wire(BLOCK), Pause(link.clock)

@@ -8,6 +8,7 @@ from typing import Any
 from ...clock import Clock
 from ...errors import TransportError
 from ...ports import PRIORITIES, Health, Job, News, Woken
+from ..outage import Complain
 from . import check, scripts
 from .address import Address, Refused
 from .entries import fields
@@ -15,7 +16,6 @@ from .keys import GROUP, QUEUE_KEPT
 from .link import Link
 from .listener import Listener, lasting, telling
 from .news import Reading, announcing
-from .outage import Complain
 from .shared import MOST
 from .source import RedisSource
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...clock import Clock
+from ..outage import Outage, Pause
 from .address import LOST, SILENT, Address, Refused
-from .outage import Outage, Pause
 from .scripts import Script
 
 Command = tuple[Any, ...]

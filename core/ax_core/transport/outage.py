@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from ...clock import Clock
-from ...errors import TransportError
+from ..clock import Clock
+from ..errors import TransportError
 
 Complain = Callable[[str, BaseException], None]
+"""Told of what went wrong where no caller can be told."""
+
 FIRST_PAUSE, LAST_PAUSE = 0.05, 1.0
 
 
