@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -10,9 +11,12 @@ from support.servers.process import Server
 
 
 class Redis(Server):
-    """redis-server with its append-only file on; ``given`` are lines of its configuration."""
+    """redis-server with its append-only file on; ``given`` are lines of its configuration.
 
-    programs = ("redis-server", "valkey-server")
+    AX_REDIS_SERVER names another program, of another version.
+    """
+
+    programs = tuple(filter(None, (os.environ.get("AX_REDIS_SERVER"), "redis-server", "valkey-server")))
 
     def __init__(self, **given: str) -> None:
         super().__init__()
@@ -27,10 +31,8 @@ class Redis(Server):
         """In the foreground, on loopback."""
         fixed = {"bind": "127.0.0.1", "port": str(self.port), "dir": str(self.folder), "daemonize": "no"}
         lines = {**fixed, **self._given}.items()
-        return [
-            self.program,
-            *(part for name, value in lines for part in (f"--{name.replace('_', '-')}", value)),
-        ]
+        words = [[f"--{name.replace('_', '-')}", *(value.split() or [""])] for name, value in lines]
+        return [self.program, *(word for line in words for word in line)]
 
     def answers(self) -> bool:
         """PING."""

@@ -43,7 +43,7 @@ def _facts(link: Link) -> dict[str, str]:
 
 def _kind(link: Link, facts: dict[str, str]) -> None:
     shown = link.address.shown
-    mode, role = facts.get("redis_mode"), facts.get("role")
+    mode, role = facts.get("redis_mode") or facts.get("server_mode"), facts.get("role")
     if mode == "sentinel":
         raise TransportError(f"{shown} is a Sentinel and holds no data: give the address of the primary")
     if mode == "cluster" or facts.get("cluster_enabled") == "1":
