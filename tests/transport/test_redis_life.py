@@ -237,6 +237,23 @@ def test_a_publish_while_the_server_is_away_costs_next_to_nothing() -> None:
         transport.close()
 
 
+def test_a_client_hears_on_when_the_server_s_clock_goes_back(
+    redis_url: str, client: Any, stream: str
+) -> None:
+    """And nothing that it was told stays there."""
+    transport, ear = open_transport(redis_url), Ear()
+    replies = stream.replace("queue:default:1", "reply:client")
+    transport.listen("client", ear)
+    client.xadd(replies, {"t": "from tomorrow"}, id="99999999999999-0")
+    ear.wait("from", "tomorrow")
+    eventually(lambda: client.xlen(replies) == 0)
+    client.delete(replies)
+    transport.wake("client", ["from today"])
+    ear.wait("today")
+    assert ear.heard.count("today") == 1
+    transport.close()
+
+
 def test_deployments_on_one_server_do_not_meet(redis_url: str) -> None:
     """Two prefixes, two queues."""
     one, other = open_transport(redis_url), open_transport(redis_url + "-other")

@@ -20,6 +20,7 @@ class Listener:
         self._link, self._woken = link, woken
         self._stream = link.keys.reply(client_id)
         self._wire, self._pause = link.wire(BLOCK), Pause(link.clock)
+        self._told: list[bytes] = []
         self._closed = threading.Event()
         self._ended = threading.Event()
         self._ended.set()
@@ -27,15 +28,12 @@ class Listener:
     def run(self) -> None:
         """Listen until the close; an outage only interrupts it."""
         self._ended.clear()
-        after = "0"
         try:
             while not self._closed.is_set():
                 try:
-                    after = self._once(after)
+                    self._once()
                     self._pause.over()
                 except TransportError:
-                    # From its beginning again: ids of a server that lost its memory may begin below ours.
-                    after = "0"
                     self._pause.failed()
                     self._closed.wait(self._pause.left)
         finally:
@@ -50,20 +48,23 @@ class Listener:
         self._ended.wait(BLOCK)
         self._link.hint("forget a client", ("DEL", self._stream))
 
-    def _once(self, after: str) -> str:
-        read = ("XREAD", "COUNT", 1000, "BLOCK", int(BLOCK * 1000), "STREAMS", self._stream, after)
-        replies = self._wire.ask(read)
+    def _once(self) -> None:
+        # Always from the beginning, without what was told: a position would mean nothing to a server that lost its
+        # memory, or whose clock went back.
+        forget = (("XDEL", self._stream, *self._told),) if self._told else ()
+        read = ("XREAD", "COUNT", 1000, "BLOCK", int(BLOCK * 1000), "STREAMS", self._stream, "0")
+        replies = self._wire.ask(*forget, read)
+        self._told.clear()
         try:
             self._link.accepted(replies)
         except TransportError as error:
             self._link.complain("the queue wakes nobody", error)
             raise
-        for _, entries in replies[0] or ():
+        for _, entries in replies[-1] or ():
             ids = [task_id for _, raw in entries for task_id in _ids(raw)]
-            after = entries[-1][0].decode()
+            self._told += [entry_id for entry_id, _ in entries]
             if ids and not self._closed.is_set():
                 self._tell(ids)
-        return after
 
     def _tell(self, ids: list[str]) -> None:
         try:
