@@ -26,17 +26,14 @@ def opened(where: str) -> object:
 
 
 def run(job: Job) -> None:
-    """As AX would: on record first, and then, where the test says, busy for ever."""
+    """As AX would: on record first, then, where the test says, busy for long; then the client is woken."""
     folder = Path(os.environ["AX_TEST_FOLDER"])
     with (folder / "ran.jsonl").open("a") as ran:
         ran.write(json.dumps([*job, os.getpid()]) + "\n")
     while (folder / f"hold-{job.task_id}").exists():
         time.sleep(0.01)
+    if job.reply_to is not None:
+        open_transport("celery://support.celery_app:app").wake(job.reply_to, [job.task_id])
 
 
-def wake(client_id: str, task_ids: object) -> None:
-    """As AX would: over its own transport."""
-    open_transport("celery://support.celery_app:app").wake(client_id, task_ids)
-
-
-attach(app, run, wake)
+attach(app, run)

@@ -11,6 +11,7 @@ import pytest
 
 from ax_core.errors import TransportError
 from ax_core.ports import Job
+from ax_core.testing.transport import Peer
 from ax_core.testing.transport.bench import Ear, eventually, ids, jobs, take
 from ax_core.transport import open_transport
 from support.servers.redis import Redis
@@ -251,6 +252,36 @@ def test_a_client_hears_on_when_the_server_s_clock_goes_back(
     transport.wake("client", ["from today"])
     ear.wait("today")
     assert ear.heard.count("today") == 1
+    transport.close()
+
+
+@pytest.mark.parametrize(
+    "fault, again", [("fetch.after", ["task"]), ("done.before", ["task"]), ("done.after", [])]
+)
+def test_a_worker_that_dies_at_the_worst_moment_leaves_its_job_to_others(
+    redis_url: str, fault: str, again: list[str]
+) -> None:
+    """Right after it was handed the job, and right before it says that it is done with it."""
+    transport = open_transport(redis_url)
+    transport.publish(jobs("task"))
+    with Peer("ax_core.transport:open_transport", redis_url, fault=f"{fault}=kill") as worker:
+        worker.ask("source", name="w1", queues=["default"])
+        worker.tell("work", count=1, seconds=10)
+        assert worker.died()
+    assert ids(transport.source("w2", ["default"]).reclaim(0, 10)) == again
+    transport.close()
+
+
+@pytest.mark.parametrize("fault, arrived", [("publish.before", 0), ("publish.after", 1)])
+def test_a_client_that_dies_around_a_publish_leaves_one_job_or_none(
+    redis_url: str, fault: str, arrived: int
+) -> None:
+    """The database knows which task it was."""
+    with Peer("ax_core.transport:open_transport", redis_url, fault=f"{fault}=kill") as client:
+        client.tell("publish", jobs=[["task", "tenant"]])
+        assert client.died()
+    transport = open_transport(redis_url)
+    assert transport.health().waiting["default"] == arrived
     transport.close()
 
 

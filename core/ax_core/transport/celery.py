@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+from .. import faults
 from ..clock import Clock
 from ..errors import NoSource, TransportError
 from ..ports import Health, Job, News, Source, Transport, Woken, checked_name, checked_priority
@@ -61,10 +62,12 @@ class CeleryTransport:
         for job in listed:
             checked_name("queue", job.queue)
             checked_priority(job.priority)
+        faults.point("publish.before")
         try:
             self._ask(lambda connection: self._send(connection, listed))
         except TransportError:
             return False
+        faults.point("publish.after")
         return True
 
     def source(self, name: str, queues: Sequence[str]) -> Source:
@@ -164,16 +167,15 @@ class CeleryTransport:
             connection.release()
 
 
-def attach(app: Any, run: Callable[[Job], object], wake: Callable[[str, Sequence[str]], object]) -> Any:
+def attach(app: Any, run: Callable[[Job], object]) -> Any:
     """Let the workers of a Celery app call ``run`` for every job; the Celery task, which is named ``ax.run``.
 
-    It is acknowledged after ``run`` came back, with the outcome committed and the client woken; a worker that is
-    lost before leaves it to another. What ``run`` raises is logged by Celery and not repeated: the database decides.
+    It is acknowledged after ``run`` came back, which is after the outcome is committed and the client is woken (by a
+    transport opened in the worker's own process); a worker that is lost before leaves it to another. What ``run``
+    raises is logged by Celery and not repeated: the database decides.
     """
 
     def ax_run(task_id: str, ns: str, queue: str, priority: int, reply_to: str | None = None) -> None:
         run(Job(task_id, ns, queue, priority, reply_to))
-        if reply_to is not None:
-            wake(reply_to, [task_id])
 
     return app.task(name=TASK, acks_late=True, reject_on_worker_lost=True, ignore_result=True)(ax_run)

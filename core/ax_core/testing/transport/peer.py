@@ -21,16 +21,20 @@ def opened(opener: str, where: str) -> Transport:
 
 
 class Peer:
-    """One process; leaving the block ends it."""
+    """One process; leaving the block ends it.
 
-    def __init__(self, opener: str, where: str) -> None:
+    Args:
+        fault: where it dies by itself, as :mod:`ax_core.faults` reads it.
+    """
+
+    def __init__(self, opener: str, where: str, fault: str = "") -> None:
         path = os.pathsep.join(dict.fromkeys(each for each in sys.path if each))
         self._process = subprocess.Popen(
             [sys.executable, "-m", "ax_core.testing.transport.child", opener, where],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": path},
+            env={**os.environ, "PYTHONPATH": path, "AX_FAULT": fault},
         )
 
     def __enter__(self) -> Self:
@@ -71,6 +75,10 @@ class Peer:
     def go_on(self) -> None:
         """SIGCONT."""
         self._process.send_signal(signal.SIGCONT)
+
+    def died(self) -> bool:
+        """Wait until it is gone by itself; whether it was killed."""
+        return self._process.wait(30) == -signal.SIGKILL
 
     def kill(self) -> None:
         """kill -9, and wait until it is gone."""

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+from ... import faults
 from ...errors import TransportError
 from ...ports import PRIORITIES, Delivery, checked_name
 from ..outage import Pause
@@ -53,6 +54,8 @@ class RedisSource:
                 self._pause.failed()
                 self._closed.wait(min(left, self._pause.left))
                 found = []
+            if found:
+                faults.point("fetch.after")
             if found or left <= 0:
                 return found
         return []
@@ -137,7 +140,10 @@ class RedisSource:
         texts = [" ".join(task_ids) for task_ids in told.values()]
         keys = [*streams, *told]
         asked = (scripts.DONE, len(keys), *keys, GROUP, self._consumer, *bounds, *ids, *texts)
-        return not deliveries or self._link.hint("take jobs off", asked)
+        faults.point("done.before")
+        said = not deliveries or self._link.hint("take jobs off", asked)
+        faults.point("done.after")
+        return said
 
     def give_back(self, deliveries: Sequence[Delivery]) -> bool:
         """Let others have jobs that were not begun, at once."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ... import faults
 from ...clock import Clock
 from ...errors import TransportError
 from ...ports import PRIORITIES, Health, Job, News, Woken
@@ -54,9 +55,10 @@ class RedisTransport:
             ("XADD", keys.queue(job.queue, job.priority), "MAXLEN", "~", QUEUE_KEPT, "*", *fields(job))
             for job in jobs
         ]
-        return all(
-            [self._link.hint("publish", *commands[at : at + MOST]) for at in range(0, len(commands), MOST)]
-        )
+        faults.point("publish.before")
+        said = [self._link.hint("publish", *commands[at : at + MOST]) for at in range(0, len(commands), MOST)]
+        faults.point("publish.after")
+        return all(said)
 
     def source(self, name: str, queues: Sequence[str]) -> RedisSource:
         """The worker's side, for a consumer of this name."""
