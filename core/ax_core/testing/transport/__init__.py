@@ -1,0 +1,19 @@
+"""The contract of a transport as tests, for whoever writes one::
+
+    from ax_core.testing.transport import TransportContract
+
+    class TestMyTransport(TransportContract):
+        opener = "my_package:open_it"           # called with `where`, here and in other processes
+
+        @pytest.fixture
+        def where(self) -> str:
+            return "mine://127.0.0.1:7000/fresh-and-empty"
+
+Where a fixture that breaks the server is not given (``forgets``, ``restarts``, ``stands_still``, ``garbage``), the
+tests that need it are skipped. Needs pytest.
+"""
+
+from .contract import TransportContract
+from .peer import Peer
+
+__all__ = ["Peer", "TransportContract"]
