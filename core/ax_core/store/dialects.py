@@ -43,7 +43,7 @@ class Dialect:
         # Autocommit: AX itself says BEGIN IMMEDIATE, so that no read ever has to become a write.
         raw.isolation_level = None
         for pragma in (
-            # Of a new file only. What a commit writes and checksums is whole pages, and a call changes few rows in each.
+            # Of a new file only. A commit writes and checksums whole pages, and a call changes few rows in each.
             f"page_size={PAGE}",
             f"busy_timeout={int(BUSY_SECONDS * 1000)}",
             "synchronous=NORMAL",
