@@ -99,7 +99,10 @@ def _hash(
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-_CLAIMED_AT_BIRTH = "SELECT id, created_at, owner, audit_head FROM ax_task WHERE id = :task_id AND state = 'RUNNING' AND audit_seq = 1"
+_CLAIMED_AT_BIRTH = (
+    "SELECT id, created_at, owner, audit_head FROM ax_task "
+    "WHERE id = :task_id AND state = 'RUNNING' AND audit_seq = 1"
+)
 _OF_TASK = f"SELECT {columns(AuditRow)} FROM ax_audit WHERE task_id = :task_id ORDER BY seq"
 _NEWEST = (
     f"SELECT {columns(AuditRow)} FROM ax_audit WHERE task_id = :task_id AND (source IS NULL OR source <> target OR "
