@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,9 @@ class AX(Tooling, Calls, Verbs):
         url: where the truth is kept: an SQLAlchemy URL. Default ``AX_URL``, else ``sqlite:///ax.db``;
             ``sqlite://`` is in memory.
         engine: share this SQLAlchemy engine instead (a SQLite file).
+        queue: how tasks reach workers: ``redis://…`` or ``celery://module:app``. Default ``AX_QUEUE``, else
+            everything runs in the process that calls it.
+        imports: modules whose tools run in workers, which import them too.
         settings: see :class:`ax_core.settings.Settings`; also as ``AX_…`` variables.
 
     Raises:
@@ -46,12 +49,16 @@ class AX(Tooling, Calls, Verbs):
         url: str | None = None,
         *,
         engine: Engine | None = None,
+        queue: str | None = None,
+        imports: Collection[str] = (),
         clock: Clock | None = None,
         **settings: Any,
     ) -> None:
         if url is not None and engine is not None:
             raise PolicyError("give AX a url or an engine, not both")
-        self._core = Core(url, engine, Settings.of(settings), clock)
+        if isinstance(imports, str) or not all(isinstance(name, str) and name for name in imports):
+            raise PolicyError(f"imports={imports!r} must be a list of module names")
+        self._core = Core(url, engine, Settings.of(settings), clock, queue, imports)
         self._ns = "default"
 
     def _through(self, tool: Tool[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -181,7 +188,7 @@ class AX(Tooling, Calls, Verbs):
             raise TypeError(
                 "an AX in memory, or on an engine of yours, cannot be pickled: give it a URL of a file"
             )
-        return _at, (core.url, self._ns, core.settings)
+        return _at, (core.url, self._ns, core.settings, core.queue, core.imports)
 
     def __repr__(self) -> str:
         from ..store.database import default_url
@@ -189,7 +196,9 @@ class AX(Tooling, Calls, Verbs):
         return f"<AX {self._core.url or default_url()} {self._ns!r}>"
 
 
-def _at(url: str | None, ns: str, settings: Settings) -> AX:
-    made = AX(url)
+def _at(
+    url: str | None, ns: str, settings: Settings, queue: str | None = None, imports: Collection[str] = ()
+) -> AX:
+    made = AX(url, queue=queue, imports=imports)
     made._core.settings = settings
     return made if ns == made.namespace else made.for_namespace(ns)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import _thread
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..clock import Clock, Micros, SystemClock, micros
@@ -14,7 +15,8 @@ from ..codec import Codec
 from ..control import Tell
 from ..dispatch import RunScope, Waiters, Wiring
 from ..dispatch.live import Live
-from ..errors import Closed, StoreError
+from ..dispatch.post import Post
+from ..errors import Closed, PolicyError, StoreError
 from ..hooks import Hooks
 from ..model import ToolRow
 from ..owners import owner_id
@@ -39,9 +41,18 @@ class Core:
     """The parts, and their life."""
 
     def __init__(
-        self, url: str | None, engine: Engine | None, settings: Settings, clock: Clock | None
+        self,
+        url: str | None,
+        engine: Engine | None,
+        settings: Settings,
+        clock: Clock | None,
+        queue: str | None = None,
+        imports: Collection[str] = (),
     ) -> None:
         self.url, self.engine, self.settings = url, engine, settings
+        self.queue, self.imports = queue or os.environ.get("AX_QUEUE") or None, tuple(imports)
+        self.post: Post | None = None
+        self.serving = self._loaded = False
         self.clock: Clock = clock or SystemClock()
         self.threads = Threads()
         self.hooks = Hooks(self.threads)
@@ -100,6 +111,29 @@ class Core:
             return None
         return self._wirings.get(ns)
 
+    def tool(self, name: str) -> Tool[..., Any]:
+        """A tool by its name; those of ``imports`` are there from their first use on.
+
+        Raises:
+            UnknownTool: there is none.
+            PolicyError: a module of ``imports`` cannot be imported.
+        """
+        if self.registry.find(name) is None:
+            self.load()
+        return self.registry.get(name)
+
+    def load(self) -> None:
+        """Import the modules that register the tools of the workers."""
+        if self._loaded:
+            return
+        self._loaded = True  # first: a module that is imported may call
+        for name in self.imports:
+            try:
+                import_module(name)
+            except ImportError as error:
+                self._loaded = False
+                raise PolicyError(f"imports={name!r} cannot be imported: {error}") from error
+
     def publish(self, ns: str, tool: Tool[..., Any]) -> None:
         """Make a tool known to operators, at the next use of the store."""
         self._unpublished.append((ns, tool))
@@ -128,7 +162,8 @@ class Core:
         self._db = db
         self.waiters, self.live = Waiters(self.clock), Live()
         self.owner = owner_id(self.clock.new_id()[-12:])
-        self.tell = Tell(self.hooks, self.waiters.wake)
+        self.post = None if self.queue is None else self._connect(self.queue)
+        self.tell = Tell(self.hooks, self.waiters.wake, None if self.post is None else self.post.offer)
         # What dead processes left is classified before the first call, so that none can slip past it.
         now = self.clock.now()
         try:
@@ -142,13 +177,31 @@ class Core:
             self._watch.start()
         self._pid = os.getpid()  # last: a start that failed is tried again
 
+    def _connect(self, queue: str) -> Post:
+        """The way to the workers; connected to at its first use."""
+        from ..transport import open_transport
+
+        transport = open_transport(
+            queue, clock=self.clock, threads=self.threads, complain=self.hooks.complain
+        )
+        return Post(
+            transport,
+            self.clock.new_id(),
+            self.imports,
+            self.registry,
+            self.threads,
+            self.hooks,
+            self.waiters.wake,
+            self.serving,
+        )
+
     def _forked(self) -> None:
         if self._db is not None and self._db.path is None:
             raise StoreError(
                 "a store in memory does not survive a fork: give AX a file, or make a new AX in the child"
             )
-        _abandoned.append((self._db, self._watch))
-        self._db = self._watch = None
+        _abandoned.append((self._db, self._watch, self.post))
+        self._db = self._watch = self.post = None
         self._pid = 0
         self.threads = Threads()
         self.hooks.forked(self.threads)
@@ -172,6 +225,7 @@ class Core:
             tell=self.tell,
             lease=micros(self.settings.lease),
             payload_cap=self.settings.payload_cap,
+            post=self.post,
         )
 
     def _publish_all(self) -> None:
@@ -192,6 +246,15 @@ class Core:
         except BaseException:
             self._unpublished = pending + self._unpublished
             raise
+
+    def namespaces(self) -> list[str]:
+        """Those that this process has seen."""
+        return list(self._wirings)
+
+    @property
+    def renewed(self) -> float:
+        """Monotonic time at which every lease of this process was last known to hold."""
+        return float("-inf") if self._watch is None else self._watch.renewed
 
     @property
     def db(self) -> Database:
@@ -214,6 +277,8 @@ class Core:
             self.closed = True
             if self._watch is not None:
                 self._watch.stop()
+            if self.post is not None:
+                self.post.close()
             self._db.close()
         self.closed = True
 
@@ -228,6 +293,7 @@ class Core:
         spaces = {*self._wirings, *(ns for ns, _ in self._unpublished), "default"}
         before = {name: getattr(self, name, None) for name in _SWAPPED}
         self.url, self.engine, self.clock, self.opens = url, None, clock, opens
+        self.queue = None
         self.watching = self.closed = False
         self.forget()
         self._unpublished = [(ns, tool) for ns in sorted(spaces) for tool in known]
@@ -244,7 +310,7 @@ class Core:
 
     def forget(self) -> None:
         """For tests: nothing is open, as in a process that has just started."""
-        self._wirings, self._pid, self._watch, self._db = {}, 0, None, None
+        self._wirings, self._pid, self._watch, self._db, self.post = {}, 0, None, None, None
         self.sessions, self.resting = set(), {}
 
 
@@ -252,6 +318,8 @@ _SWAPPED = (
     *(
         "url",
         "engine",
+        "queue",
+        "post",
         "clock",
         "opens",
         "watching",

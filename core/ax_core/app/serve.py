@@ -113,6 +113,8 @@ def runner_of(core: Core, row: TaskRow) -> Runner | None:
     tool = core.registry.find(row.tool)
     if tool is None or tool.validated_elsewhere:
         return None
+    if core.post is not None and core.post.is_for_workers(tool) is not core.post.serving:
+        return None
     limit = None if tool.policy.timeout is None else micros(tool.policy.timeout)
     return Runner(tool, bound(tool), limit)
 

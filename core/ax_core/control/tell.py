@@ -24,10 +24,16 @@ EVENT_OF_STATE = {
 
 
 class Tell:
-    """Made once per AX: everything that moves a task calls it after the commit."""
+    """Made once per AX: everything that moves a task calls it after the commit.
 
-    def __init__(self, hooks: Hooks, wake: Callable[[str], None]) -> None:
-        self._hooks, self._wake = hooks, wake
+    Args:
+        ready: told of tasks that wait for somebody to run them.
+    """
+
+    def __init__(
+        self, hooks: Hooks, wake: Callable[[str], None], ready: Callable[[TaskRow], None] | None = None
+    ) -> None:
+        self._hooks, self._wake, self._ready = hooks, wake, ready
         self._moved = self._telling(None, {})
 
     def __call__(self, name: str | None = None, **detail: Any) -> Callable[[TaskRow], None]:
@@ -37,6 +43,8 @@ class Tell:
     def _telling(self, name: str | None, detail: dict[str, Any]) -> Callable[[TaskRow], None]:
         def told(row: TaskRow) -> None:
             self._wake(row.id)
+            if self._ready is not None and row.state == "QUEUED":
+                self._ready(row)
             event = name or EVENT_OF_STATE.get(row.state, "")
             if event == "alert" or self._hooks.wants(event):
                 self._hooks.emit(event_of(row, event, detail))

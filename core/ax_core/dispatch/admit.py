@@ -207,7 +207,10 @@ def _place(
         if wiring.hooks.wants("started"):
             tx.then(partial(wiring.tell(), claimed))
         return Seat(claimed, claimed=True)
-    return Seat(tasks.create(tx, _unclaimed(row, State.QUEUED), "submit", wiring.owner, detail))
+    queued = tasks.create(tx, _unclaimed(row, State.QUEUED), "submit", wiring.owner, detail)
+    if not run_here and wiring.post is not None:
+        wiring.post.after_commit(tx, queued)
+    return Seat(queued)
 
 
 def _unclaimed(row: TaskRow, state: State) -> TaskRow:

@@ -13,6 +13,7 @@ from ..registry import Registry
 from ..store import Database
 from ..threads import Threads
 from .live import Live
+from .post import Post
 from .waiters import Waiters
 
 
@@ -24,6 +25,7 @@ class Wiring:
         owner: this process start, see :mod:`ax_core.owners`.
         lease: how long a claim holds without renewal.
         payload_cap: most bytes of submitted arguments.
+        post: the way to workers; None: everything runs in its caller's process.
     """
 
     ns: str
@@ -39,4 +41,5 @@ class Wiring:
     tell: Tell
     lease: Micros
     payload_cap: int
+    post: Post | None = None
     log: logging.Logger = field(default_factory=lambda: logging.getLogger("ax"))

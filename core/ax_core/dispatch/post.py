@@ -1,0 +1,113 @@
+"""The queue as the calls of one process use it: what goes to workers, what is sent after a commit, who is woken."""
+
+from __future__ import annotations
+
+import _thread
+from collections import deque
+from collections.abc import Callable, Collection
+from typing import Any
+
+from ..hooks import Hooks
+from ..model import TaskRow
+from ..ports import NORMAL, URGENT, Job, Transport
+from ..registry import Registry, Tool
+from ..store import Tx
+from ..threads import Threads
+from .scope import current_task
+
+BATCH = 500
+
+
+class Post:
+    """Sends jobs for tasks that are committed, on a thread of its own; what is lost on the way workers find by looking.
+
+    Args:
+        client_id: what workers call this process by when they wake it.
+        imports: modules whose tools go to workers; also those below them.
+        serving: this process is a worker: what its tools call runs here, or every worker could wait for another.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        client_id: str,
+        imports: Collection[str],
+        registry: Registry,
+        threads: Threads,
+        hooks: Hooks,
+        wake: Callable[[str], None],
+        serving: bool = False,
+    ) -> None:
+        self.transport, self.client_id, self.serving = transport, client_id, serving
+        self._imports, self._registry, self._threads, self._hooks = tuple(imports), registry, threads, hooks
+        self._wake = wake
+        self._outbox: deque[Job] = deque()
+        self._sending = _thread.allocate_lock()
+        self._listening = _thread.allocate_lock()
+
+    def is_for_workers(self, tool: Tool[..., Any]) -> bool:
+        """Whether workers run a tool: its policy says so, or it was made in a module that they import."""
+        where = tool.policy.where
+        if where is not None or tool.validated_elsewhere:
+            return where == "worker" and not tool.validated_elsewhere
+        module = getattr(tool.fn, "__module__", None) or ""
+        return any(module == name or module.startswith(name + ".") for name in self._imports)
+
+    def takes(self, tool: Tool[..., Any], has_body: bool) -> bool:
+        """Whether a call goes to a worker; from now on this process hears of those that do."""
+        if has_body or not self.is_for_workers(tool):
+            if tool.policy.where != "here":
+                self._hooks.log_once(
+                    f"tool {tool.name!r} runs in this process, not in a worker: it is not made in a module of imports="
+                )
+            return False
+        if self.serving and current_task.get() is not None:
+            return False
+        if self._listening.acquire(False):
+            self.transport.listen(self.client_id, self._woken)
+        return True
+
+    def after_commit(self, tx: Tx, row: TaskRow) -> None:
+        """Send a job for a task that its caller has just had recorded."""
+        priority = URGENT if row.origin == "call" else NORMAL
+        tx.then(lambda: self.send(Job(row.id, row.ns, priority=priority, reply_to=self.client_id)))
+
+    def offer(self, row: TaskRow) -> None:
+        """Send a job for a task that became ready again; not for one that belongs to a caller of this process."""
+        tool = self._registry.find(row.tool)
+        if tool is None or self.is_for_workers(tool):
+            self.send(Job(row.id, row.ns))
+
+    def send(self, job: Job) -> None:
+        """Send a job, later, together with others; never blocks."""
+        self._outbox.append(job)
+        if self._sending.acquire(False):
+            self._threads.spawn(self._send)
+
+    def close(self) -> None:
+        """Send what is left, and close the transport."""
+        with self._sending:
+            self._publish()
+        self.transport.close()
+
+    def _woken(self, task_ids: Any) -> None:
+        for task_id in task_ids:
+            self._wake(task_id)
+
+    def _send(self) -> None:
+        while True:
+            self._publish()
+            self._sending.release()
+            # Something may have come between the last look and the release, and found this one still busy.
+            if not self._outbox or not self._sending.acquire(False):
+                return
+
+    def _publish(self) -> None:
+        while self._outbox:
+            jobs: list[Job] = []
+            while self._outbox and len(jobs) < BATCH:
+                jobs.append(self._outbox.popleft())
+            try:
+                self.transport.publish(jobs)
+            except Exception as error:
+                self._hooks.complain("jobs could not be sent; workers find them by looking", error)
