@@ -14,7 +14,11 @@ from ax_core.transport import open_transport
 from ax_core.transport.celery import attach
 
 app = Celery("shop", broker=os.environ.get("AX_TEST_BROKER", "memory://"))
-app.conf.broker_transport_options = {"visibility_timeout": 1, "polling_interval": 0.05}
+app.conf.broker_transport_options = {
+    "visibility_timeout": 1,
+    "unacked_restore_interval": 1,
+    "unacked_restore_throttle": 1,
+}
 app.conf.broker_connection_retry_on_startup = True
 app.conf.worker_prefetch_multiplier = 1
 

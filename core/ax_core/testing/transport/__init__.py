@@ -13,7 +13,13 @@ Where a fixture that breaks the server is not given (``forgets``, ``restarts``, 
 tests that need it are skipped. Needs pytest.
 """
 
-from .contract import TransportContract
-from .peer import Peer
+import pytest
+
+# Before they are imported: so that a failing assertion shows its values, as in a test of one's own.
+for _part in ("bench", "broken", "fetching", "holding", "telling"):
+    pytest.register_assert_rewrite(f"{__name__}.{_part}")
+
+from .contract import TransportContract  # noqa: E402
+from .peer import Peer  # noqa: E402
 
 __all__ = ["Peer", "TransportContract"]
