@@ -33,16 +33,22 @@ def _copied(raw: sqlite3.Connection, where: str) -> None:
 
 @contextmanager
 def fresh(
-    clock: Skew | None = None, path: Path | None = None, *, watched: bool = False, **settings: Any
+    clock: Skew | None = None,
+    path: Path | None = None,
+    *,
+    url: str | None = None,
+    watched: bool = False,
+    **settings: Any,
 ) -> Iterator[AX]:
-    """An open AX in memory, or on the file ``path``.
+    """An open AX in memory, on the file ``path``, or on a server at ``url``.
 
     Without ``watched`` nothing happens behind the test's back: no lease is renewed, nobody is classified, until the
     test says so with :func:`beat` and :func:`tick`.
     """
     kept, database.migrate.upgrade = database.migrate.upgrade, _copied
     try:
-        ax = AX("sqlite://" if path is None else f"sqlite:///{path}", clock=clock or Skew(), **settings)
+        where = url or ("sqlite://" if path is None else f"sqlite:///{path}")
+        ax = AX(where, clock=clock or Skew(), **settings)
         ax.tasks()
     finally:
         database.migrate.upgrade = kept
