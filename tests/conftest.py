@@ -23,7 +23,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path, databases: Databases) ->
         yield made
 
 
-@pytest.fixture(params=EVERY)
+@pytest.fixture
 def shared_url(request: pytest.FixtureRequest, databases: Databases) -> str | None:
-    """An emptied record on each database in turn, for tests of a single process; None: in memory."""
+    """An emptied record on each database in turn, for tests of a single process; None: in memory. To be parametrized."""
     return None if request.param == FILE else databases.emptied(request.param)

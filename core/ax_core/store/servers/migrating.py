@@ -27,21 +27,33 @@ def version(address: Address) -> str | None:
     try:
         raw = address.connect()
         try:
-            address.dialect.check(raw.cursor())
-            return _version(raw.cursor(), address)
+            return _looked_at(raw, address)
         finally:
             raw.close()
     except Exception as error:
         raise _explained(error, address) from error
 
 
-def check(address: Address) -> None:
-    """Refuse a database whose schema is not this version's.
+def check(address: Address) -> Any:
+    """Refuse a database whose schema is not this version's; the connection that it was looked at through.
 
     Raises:
         StoreError: and what to do.
     """
-    found = version(address)
+    raw: Any = None
+    try:
+        raw = address.connect()
+        _refuse_other(_looked_at(raw, address), address)
+    except BaseException as error:
+        if raw is not None:
+            raw.close()
+        if isinstance(error, Exception):
+            raise _explained(error, address) from error
+        raise
+    return raw
+
+
+def _refuse_other(found: str | None, address: Address) -> None:
     if found == HEAD:
         return
     if found is None:
@@ -106,7 +118,7 @@ def script(url: str, *, down_to: str | None = None) -> str:
 def _moved(address: Address, move: Callable[[Any], None]) -> tuple[str | None, str | None]:
     before = version(address)
     if before is not None and before not in known():
-        check(address)
+        _refuse_other(before, address)
     try:
         with _connected(address) as connection, _alone(connection), alembic_at_work:
             move(_config(connection))
@@ -167,7 +179,9 @@ def _collation(connection: Connection) -> str:
     return "utf8mb4_nopad_bin" if getattr(connection.dialect, "is_mariadb", False) else "utf8mb4_0900_bin"
 
 
-def _version(cursor: Any, address: Address) -> str | None:
+def _looked_at(raw: Any, address: Address) -> str | None:
+    cursor = raw.cursor()
+    address.dialect.check(cursor)
     try:
         cursor.execute(f"SELECT version_num FROM {VERSION_TABLE}")
     except Exception as error:

@@ -45,6 +45,10 @@ class Pool:
             self._room.release()
             raise
 
+    def adopt(self, raw: Any) -> None:
+        """A connection that was opened elsewhere and is in order."""
+        self._idle.append(raw)
+
     def give_back(self, raw: Any) -> None:
         """It is in order, and in no transaction."""
         self._idle.append(raw)

@@ -65,7 +65,7 @@ class Server(Store):
         self._reading_errands = Errands(threads, CONNECTIONS)
 
     def open(self) -> None:
-        migrating.check(self._address)
+        self._leasing.adopt(migrating.check(self._address))
         self.beat()
         self._announce(self.where)
 
