@@ -28,6 +28,8 @@ POINTS = (
     "record.after_commit",
     "effect.before_commit",
     "effect.after_commit",
+    "lease.before_commit",
+    "lease.after_commit",
     "control.before_commit",
     "control.after_commit",
     "recover.before_commit",

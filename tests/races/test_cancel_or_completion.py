@@ -5,7 +5,6 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -16,9 +15,8 @@ FINAL = {"SUCCESS", "CANCELLED", "QUARANTINE", "FAILED", "TIMEOUT", "DEAD"}
 
 
 @pytest.fixture
-def pair(tmp_path: Path) -> Iterator[tuple[AX, AX]]:
+def pair(url: str) -> Iterator[tuple[AX, AX]]:
     """Two of them on one record: where the tool runs, and elsewhere."""
-    url = f"sqlite:///{tmp_path}/ax.db"
     with AX(url) as here, AX(url) as elsewhere:
         yield here, elsewhere
 

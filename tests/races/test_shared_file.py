@@ -6,11 +6,14 @@ import sqlite3
 import threading
 from pathlib import Path
 
+import pytest
+
 from support.aside import Aside
 from support.ledger import until
 from support.starting_line import Start
 
 PROCESSES, EACH = 4, 50
+pytestmark = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 
 
 def test_no_lock_error_surfaces_and_nothing_is_lost(start: Start, tmp_path: Path) -> None:

@@ -212,6 +212,7 @@ def test_a_tool_that_cannot_tell_leaves_it_to_a_person_and_is_asked_again(ax: AX
     assert only(ax).result == "found"
 
 
+@pytest.mark.slow
 def test_a_tool_that_cannot_tell_is_asked_ever_more_seldom_but_every_hour(ax: AX, clock: Skew) -> None:
     asked: list[float] = []
     began = clock.monotonic()

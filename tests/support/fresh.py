@@ -35,21 +35,29 @@ def _copied(raw: sqlite3.Connection, where: str) -> None:
 
 @contextmanager
 def fresh(
-    clock: Skew | None = None, path: Path | None = None, *, watched: bool = False, **settings: Any
+    clock: Skew | None = None,
+    path: Path | None = None,
+    *,
+    url: str | None = None,
+    watched: bool = False,
+    **settings: Any,
 ) -> Iterator[AX]:
-    """An open AX in memory, or on the file ``path``.
+    """An open AX in memory, on the file ``path``, or on a server at ``url``.
 
     Without ``watched`` nothing happens behind the test's back: no lease is renewed, nobody is classified, until the
     test says so with :func:`beat` and :func:`tick`.
     """
     kept, database.migrate.upgrade = database.migrate.upgrade, _copied
     try:
-        ax = AX("sqlite://" if path is None else f"sqlite:///{path}", clock=clock or Skew(), **settings)
+        where = url or ("sqlite://" if path is None else f"sqlite:///{path}")
+        ax = AX(where, clock=clock or Skew(), **settings)
         ax.tasks()
     finally:
         database.migrate.upgrade = kept
     if not watched:
         watch(ax).stop()
+        # A server's clock stands where it was looked at first, and moves on with the test's.
+        setattr(ax._core.db, "beat", lambda: None)  # noqa: B010 - mypy would not have it otherwise
     try:
         yield ax
     finally:

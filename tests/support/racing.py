@@ -24,7 +24,7 @@ def main(spec: Row) -> None:
     """``do`` names what it does, with the rest of the spec; between its parts it waits for a line."""
     complaints = Complaints()
     logging.getLogger().addHandler(complaints)
-    ax = AX(f"sqlite:///{spec.pop('db')}")
+    ax = AX(spec.pop("url"))
     register(ax, spec.pop("effects"))
     ax.tasks(limit=1)
     _ready()

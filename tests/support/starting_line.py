@@ -17,14 +17,15 @@ from support.outside import Row
 class Start:
     """A record, a file of effects, and processes that race for them."""
 
-    def __init__(self, folder: Path, nursery: Nursery) -> None:
+    def __init__(self, folder: Path, nursery: Nursery, url: str) -> None:
+        self.url = url
         self.db, self.effects, self._log = folder / "ax.db", folder / "effects", folder / "log"
         self._nursery = nursery
         self.children: list[Child] = []
 
     def line_up(self, *specs: Row) -> None:
         """One process per spec, each ready to start."""
-        common = {"db": str(self.db), "effects": str(self.effects)}
+        common = {"url": self.url, "effects": str(self.effects)}
         self.children = [
             self._nursery.start("support.racing", {**common, **spec}, self._log) for spec in specs
         ]
@@ -62,12 +63,12 @@ class Start:
 
     def ax(self, **settings: Any) -> AX:
         """An AX of this process on the same record, with the same tools."""
-        ax = AX(f"sqlite:///{self.db}", **settings)
+        ax = AX(self.url, **settings)
         racing.register(ax, str(self.effects))
         return ax
 
 
 @pytest.fixture
-def start(tmp_path: Path, nursery: Nursery) -> Iterator[Start]:
-    yield Start(tmp_path, nursery)
+def start(tmp_path: Path, nursery: Nursery, url: str) -> Iterator[Start]:
+    yield Start(tmp_path, nursery, url)
     nursery.clear()

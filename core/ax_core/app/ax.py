@@ -191,7 +191,7 @@ class AX(Tooling, Calls, Verbs):
         return _at, (core.url, self._ns, core.settings, core.queue, core.imports)
 
     def __repr__(self) -> str:
-        from ..store.database import default_url
+        from ..store.opening import default_url
 
         return f"<AX {self._core.url or default_url()} {self._ns!r}>"
 

@@ -23,8 +23,9 @@ from ..owners import owner_id
 from ..registry import Registry, Tool
 from ..scheduler import anything_lost, sweep
 from ..settings import Settings
-from ..store import Database, tools
-from ..store.database import announce, default_url
+from ..store import Store, store_of, tools
+from ..store.database import announce
+from ..store.opening import default_url
 from ..threads import Threads
 from .watch import Watch
 
@@ -53,7 +54,7 @@ class Core:
         self.queue, self.imports = queue or os.environ.get("AX_QUEUE") or None, tuple(imports)
         self.post: Post | None = None
         self.serving = self._loaded = False
-        self.clock: Clock = clock or SystemClock()
+        self._own_clock: Clock = clock or SystemClock()
         self.threads = Threads()
         self.hooks = Hooks(self.threads)
         self.registry = Registry()
@@ -61,7 +62,7 @@ class Core:
         self.sessions: set[RunScope] = set()
         self.resting: dict[Steps, tuple[float, Micros]] = {}
         self.closed = False
-        self.opens: Callable[..., Database] = Database
+        self.opens: Callable[..., Store] = store_of
         self.watching = True
         self._unpublished: list[tuple[str, Tool[..., Any]]] = []
         self._wirings: dict[str, Wiring] = {}
@@ -69,7 +70,7 @@ class Core:
         self._opening: dict[int, _thread.LockType] = {}
         self._pid = 0
         self._watch: Watch | None = None
-        self._db: Database | None = None
+        self._db: Store | None = None
 
     def wiring(self, ns: str) -> Wiring:
         """The wiring of a namespace; opens the store on first use, which may block.
@@ -153,7 +154,7 @@ class Core:
             self._forked()
         db = self.opens(
             self.url or default_url(),
-            clock=self.clock,
+            clock=self._own_clock,
             threads=self.threads,
             engine=self.engine,
             announce=announce,
@@ -196,7 +197,7 @@ class Core:
         )
 
     def _forked(self) -> None:
-        if self._db is not None and self._db.path is None:
+        if self._db is not None and not self._db.survives_fork:
             raise StoreError(
                 "a store in memory does not survive a fork: give AX a file, or make a new AX in the child"
             )
@@ -257,10 +258,15 @@ class Core:
         return float("-inf") if self._watch is None else self._watch.renewed
 
     @property
-    def db(self) -> Database:
+    def db(self) -> Store:
         """The open store."""
         assert self._db is not None
         return self._db
+
+    @property
+    def clock(self) -> Clock:
+        """The time that the open store keeps; before it is open this process's own."""
+        return self._db.clock if self._db is not None else self._own_clock
 
     def close(self, drain: float = 5.0) -> None:
         """Stop: wait up to ``drain`` seconds for what runs here, then close the store."""
@@ -283,7 +289,7 @@ class Core:
         self.closed = True
 
     def swap(
-        self, url: str | None, clock: Clock, opens: Callable[..., Database] = Database
+        self, url: str | None, clock: Clock, opens: Callable[..., Store] = store_of
     ) -> Callable[[], None]:
         """For tests: another store and clock in place, and no watch but the test's own.
 
@@ -292,7 +298,7 @@ class Core:
         known = list(self.registry)
         spaces = {*self._wirings, *(ns for ns, _ in self._unpublished), "default"}
         before = {name: getattr(self, name, None) for name in _SWAPPED}
-        self.url, self.engine, self.clock, self.opens = url, None, clock, opens
+        self.url, self.engine, self._own_clock, self.opens = url, None, clock, opens
         self.queue = None
         self.watching = self.closed = False
         self.forget()
@@ -320,7 +326,7 @@ _SWAPPED = (
         "engine",
         "queue",
         "post",
-        "clock",
+        "_own_clock",
         "opens",
         "watching",
         "closed",

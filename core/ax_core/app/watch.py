@@ -87,15 +87,16 @@ class Watch:
         """The slower duties, once a heartbeat; ``apart``: tools are asked about their doubts on another thread."""
         core, clock = self._core, self._clock
         lease = micros(core.settings.lease)
+        self._db.beat()
         if attempts:
             begun = clock.monotonic()
-            self._db.write(renew([(a.row.id, a.row.fence) for a in attempts], lease, clock), "control")
+            self._db.write(renew([(a.row.id, a.row.fence) for a in attempts], lease, clock), "lease")
             self.renewed = begun
         else:
             self.renewed = clock.monotonic()
         if self._sessions:
             held = [(s.ns, s.session, s.token) for s in self._sessions if s.session is not None]
-            self._db.write(renew_sessions(held, lease, clock), "control")
+            self._db.write(renew_sessions(held, lease, clock), "lease")
         if self._db.read(anything_lost(clock.now())):
             self._db.write(sweep(clock, self._owner, self._tell), "recover", True)
         if self._db.read(anything_due(clock.now())):

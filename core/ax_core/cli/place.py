@@ -35,7 +35,7 @@ def located(where: Where) -> Place:
     Raises:
         StoreError: the URL is none, or names no SQLite file.
     """
-    from ..store.database import default_url
+    from ..store.opening import default_url
     from ..store.dialects import sqlite_path
 
     url = where.url or default_url()

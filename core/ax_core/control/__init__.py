@@ -6,7 +6,7 @@ Every verb is a store operation, one compare-and-set, and says truthfully who de
 from .cancel import cancel, cancel_run
 from .confirm import confirm, expire, reject
 from .extend import extend
-from .holding import holder, in_the_way, take_key
+from .holding import holder, in_the_way, known_by, take_key
 from .recover import lost
 from .requeue import requeue
 from .resolve import late, reconciled, resolve
@@ -26,6 +26,7 @@ __all__ = [
     "extend",
     "holder",
     "in_the_way",
+    "known_by",
     "late",
     "lost",
     "pause_tool",

@@ -17,7 +17,7 @@ from ..states import Reason, State
 from ..store import Tx, approvals, tasks, transitions
 from ..view import moment
 from .decided import standing
-from .holding import holder, in_the_way, take_key
+from .holding import holder, in_the_way, known_by, take_key
 from .tell import Tell
 
 COMMENT_CAP = 4000
@@ -101,6 +101,8 @@ def confirm(
 
 def _merged_again(tx: Tx, row: TaskRow, edited: Edited, now: Micros, by: str, tell: Tell) -> None:
     """The merge gate once more: the edited arguments name another intent, which somebody may hold already."""
+    if tx.beside_others:
+        tx.serialise(*known_by(row))
     other = holder(tx, row, now) or in_the_way(tx, row, now, by, tell)
     if other is not None:
         raise NotAllowed(

@@ -15,6 +15,12 @@ from .tell import Tell
 _BINDING = frozenset({State.QUEUED, State.WAITING, State.CONFIRMING, State.RUNNING, State.RETRY_WAIT})
 
 
+def known_by(row: TaskRow) -> list[str]:
+    """The names of a call: of two that share one, the second is looked at when the first is done with."""
+    names = (("request", row.request_id), ("key", row.dedupe_key), ("twin", row.twin))
+    return [f"{kind}:{row.ns}:{name}" for kind, name in names if name is not None]
+
+
 def holder(tx: Tx, row: TaskRow, now: Micros) -> TaskRow | None:
     """Another task that holds this one's idempotency key and still answers for it."""
     if row.dedupe_key is None or (held := bindings.holder(tx, row.ns, row.dedupe_key)) is None:

@@ -35,10 +35,19 @@ def is_lost(row: TaskRow, now: Micros) -> bool:
 
 
 def lost(tx: Tx, row: TaskRow, now: Micros, actor: str, tell: Tell) -> TaskRow | None:
-    """Classify a RUNNING task whose owner is gone; None: it was moved meanwhile.
+    """Classify a RUNNING task whose owner is gone; None: it was moved or renewed meanwhile.
 
     What may be repeated is QUEUED for whoever holds the request; what may not is in doubt, for a person.
     """
+    if tx.beside_others:
+        fresh = tasks.get(tx, row.id)
+        if fresh is None or (fresh.state, fresh.fence, fresh.lease_until) != (
+            row.state,
+            row.fence,
+            row.lease_until,
+        ):
+            return None
+        row = fresh
     decision = decide(facts(row), Lost())
     attempts.keep(tx, row, "lost", now)
     step = transitions.end(row, decision, now, verb="lost", detail={"owner": row.owner})
@@ -51,6 +60,11 @@ def lost(tx: Tx, row: TaskRow, now: Micros, actor: str, tell: Tell) -> TaskRow |
 def closed(tx: Tx, row: TaskRow, now: Micros, actor: str) -> TaskRow | None:
     """Close an attempt that was given up open, now that its owner is gone without a word."""
     assert row.state != State.RUNNING
+    if tx.beside_others:
+        fresh = tasks.get(tx, row.id)
+        if fresh is None or (fresh.state, fresh.fence, fresh.attempt_open) != (row.state, row.fence, 1):
+            return None
+        row = fresh
     attempts.close(tx, row.id, row.fence)
     return tasks.move(
         tx, row, transitions.note("attempt_closed", {"owner": row.owner}, attempt_open=0), now, actor

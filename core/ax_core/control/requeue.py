@@ -12,7 +12,7 @@ from ..registry import Promise
 from ..states import Reason, State
 from ..store import Tx, approvals, bindings, tasks, tools, transitions
 from .decided import standing, state_of
-from .holding import holder, in_the_way, take_key
+from .holding import holder, in_the_way, known_by, take_key
 from .tell import Tell
 
 _REQUEUABLE = frozenset(
@@ -28,6 +28,8 @@ def requeue(tx: Tx, ns: str, task_id: str, by: str, now: Micros, tell: Tell) -> 
         NotAllowed: it succeeded, is open, its outcome is in doubt, its arguments do not fit, or an equal call took
             its place.
     """
+    if tx.beside_others and (seen := tasks.look(tx, task_id)) is not None:
+        tx.serialise(*known_by(seen))
     row = tasks.get(tx, task_id)
     if row is None or row.ns != ns:
         raise UnknownTask(f"no task {task_id}", task_id=task_id)

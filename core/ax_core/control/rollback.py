@@ -19,8 +19,8 @@ def begin_rollback(tx: Tx, ns: str, run_id: str, by: str, now: Micros, tell: Tel
         UnknownTask: there is no run of that id.
         NotAllowed: it has been rolled back.
     """
-    rows = queries.of_run(tx, run_id)
     row = runs.get(tx, run_id)
+    rows = queries.of_run(tx, run_id)
     if (row.ns if row is not None else rows[0].ns if rows else None) != ns:
         raise UnknownTask(f"no run {run_id}", task_id=run_id)
     if row is None:

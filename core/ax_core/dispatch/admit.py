@@ -7,7 +7,7 @@ from functools import partial
 from .. import approvals
 from ..clock import micros
 from ..compensation import ORIGIN
-from ..control import holder, in_the_way, take_key
+from ..control import holder, in_the_way, known_by, take_key
 from ..errors import AXError, RequestConflict, SessionBusy, TaskCancelled, TaskDead
 from ..limits import reserve
 from ..limits.budget import refuse
@@ -32,6 +32,8 @@ def admit(sub: Submission, wiring: Wiring, run_here: bool = True) -> Op[Seat]:
 
     def op(tx: Tx) -> Seat:
         row = sub.row
+        if tx.beside_others:
+            tx.serialise(*known_by(row))
         if row.request_id is not None:
             known, kind, submitted_hash = _known(tx, row.ns, row.request_id)
             if known is not None:

@@ -14,7 +14,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar, cast
 
-from ..store import Database, Op
+from ..store import Store, Op
 from ..threads import Threads
 from .wiring import Wiring
 
@@ -46,17 +46,21 @@ class Beside:
     """The store, for one call that is made on a loop's thread. Operations are done in the order they are asked for,
     also after Ctrl-C took the caller away from one of them."""
 
-    def __init__(self, db: Database, threads: Threads) -> None:
+    def __init__(self, db: Store, threads: Threads) -> None:
         self._db, self._threads = db, threads
         self._turn = _thread.allocate_lock()
 
     def write(self, op: Op[T], name: str = "control", durable: bool = False) -> T:
-        """As :meth:`Database.write`."""
+        """As :meth:`Store.write`."""
         return self._do(partial(self._db.write, op, name, durable))
 
     def read(self, op: Op[T]) -> T:
-        """As :meth:`Database.read`."""
+        """As :meth:`Store.read`."""
         return self._do(partial(self._db.read, op))
+
+    def flush(self) -> None:
+        """As :meth:`Store.flush`."""
+        self._do(self._db.flush)
 
     def _do(self, work: Callable[[], T]) -> T:
         after, self._turn = self._turn, _thread.allocate_lock()
@@ -77,4 +81,4 @@ class Beside:
 
 def beside(wiring: Wiring) -> Wiring:
     """The wiring of one call that is made on a loop's thread."""
-    return replace(wiring, db=cast(Database, Beside(wiring.db, wiring.threads)))
+    return replace(wiring, db=cast(Store, Beside(wiring.db, wiring.threads)))

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import approvals
 from ..compensation import ORIGIN
-from ..control import holder, in_the_way, lost, take_key
+from ..control import holder, in_the_way, known_by, lost, take_key
 from ..control.recover import is_lost
 from ..decide import POISON
 from ..errors import StoreError
@@ -61,6 +61,8 @@ def _run_again(tx: Tx, row: TaskRow, sub: Submission, wiring: Wiring, now: int) 
         return Seat(
             row, how=how, note="the earlier attempt has not been seen to end; nothing new was started"
         )
+    if tx.beside_others:  # a person may have edited its arguments, and with them what it is known by
+        tx.serialise(*known_by(row))
     # It gave its key up when it failed: whoever took it since, or stands in the way, answers for both.
     if (other := holder(tx, row, now)) is not None:
         return Seat(other, how="merged")

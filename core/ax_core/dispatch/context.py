@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from ..model import TaskRow
-    from ..store import Database
+    from ..store import Store
     from .wiring import Wiring
 
 
@@ -111,7 +111,7 @@ class Context:
         return self._connection
 
     @property
-    def store(self) -> Database | None:
+    def store(self) -> Store | None:
         """The store that the task is recorded in."""
         return self._wiring.db if self._wiring is not None else None
 

@@ -13,8 +13,7 @@ from ..decide import Lost, Outcome, Raised, Returned, TimedOut
 from ..errors import StoreError
 from ..policy import Effect
 from ..states import State
-from ..store import Tx
-from ..store.held import Held
+from ..store import Lent, Tx
 from .record import Written
 from .steps import Ended, Enter, Look, Step, Write
 from .wiring import Wiring
@@ -71,7 +70,7 @@ def _write(step: Write, wiring: Wiring) -> Any:
 def _abandon(step: Write, answer: list[Any], wiring: Wiring) -> None:
     assert step.abandoned is not None
     try:
-        wiring.db.write(lambda tx: None)  # what stood in line before this is written when this is
+        wiring.db.flush()
         op = step.abandoned(answer[0]) if answer else None
         if op is not None:
             wiring.db.write(op, "record")
@@ -106,7 +105,7 @@ class Slot:
 
     def __init__(self) -> None:
         self.ended: Ended | None = None
-        self.held: Held | None = None
+        self.held: Lent | None = None
         self._first = _thread.allocate_lock()
         # A queue, not a lock: whoever waits on a loop's thread means to, and a lock there may be watched.
         self._bell: SimpleQueue[None] = SimpleQueue()
@@ -193,8 +192,8 @@ def _transact(step: Enter, wiring: Wiring, slot: Slot) -> Ended | None:
     outcome: Outcome = Lost(entered=False)
     error: BaseException | None = None
     try:
-        # Nobody can take the task over while the write lock is held; somebody may have before.
-        row, mine = tasks.get(held.tx, step.attempt.row.id), step.attempt.row.fence
+        # Somebody may have taken the task over before this began; later nobody can, or the record's UPDATE finds out.
+        row, mine = tasks.look(held.tx, step.attempt.row.id), step.attempt.row.fence
         if row is not None and row.state == State.RUNNING and row.fence == mine:
             outcome, error = step.body()
         if isinstance(outcome, Returned):
@@ -223,7 +222,7 @@ def _not_begun(step: Enter, wiring: Wiring, slot: Slot, refused: StoreError) -> 
         raise refused from None
 
 
-def _committed(step: Enter, wiring: Wiring, held: Held, written: Written) -> Written:
+def _committed(step: Enter, wiring: Wiring, held: Lent, written: Written) -> Written:
     try:
         held.commit()
     except Exception:

@@ -10,7 +10,7 @@ from ..codec import Codec
 from ..control import Tell
 from ..hooks import Hooks
 from ..registry import Registry
-from ..store import Database
+from ..store import Store
 from ..threads import Threads
 from .live import Live
 from .post import Post
@@ -31,7 +31,7 @@ class Wiring:
     ns: str
     owner: str
     clock: Clock
-    db: Database
+    db: Store
     codec: Codec
     hooks: Hooks
     registry: Registry

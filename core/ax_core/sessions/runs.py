@@ -35,6 +35,8 @@ class Opening:
 
 def enter(tx: Tx, opening: Opening, now: Micros) -> RunRow | AXError:
     """Open a run, or enter the one of the same key again, and take its session."""
+    if opening.key is not None and tx.beside_others:
+        tx.serialise(f"run:{opening.ns}:{opening.key}")
     if opening.key is not None and (known := runs.by_key(tx, opening.ns, opening.key)) is not None:
         return reopen(tx, known, opening, now)
     parent = runs.get(tx, opening.parent_run_id) if opening.parent_run_id else None
@@ -144,7 +146,7 @@ def close(tx: Tx, row: RunRow, now: Micros, *, failed: bool = False) -> RunRow:
 
 def settle(tx: Tx, run_id: str, now: Micros) -> None:
     """After a task came to rest with nobody in its run: one in which nothing is open any more is done."""
-    for row in runs.line(tx, run_id):
+    for row in runs.held_line(tx, run_id):
         if row.state == RunState.PAUSED and not _unfinished(tx, row.id):
             # Its clock stands since it was paused: whoever comes back for the answer finds the time it had.
             runs.move(tx, row, RunState.DONE, now, digest=_digest(tx, row))

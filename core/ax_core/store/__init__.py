@@ -1,10 +1,12 @@
 """The store: the database is the truth.
 
-Operations are plain functions of a :class:`Tx`, written once in SQL text; ``Database.write`` and ``awrite``
-run them in a shared commit, ``read`` and ``aread`` on a connection of their own.
+Operations are plain functions of a :class:`Tx`, written once in SQL text; ``Store.write`` and ``awrite`` run them in a
+commit (on SQLite a shared one), ``read`` and ``aread`` on a connection of their own.
 """
 
 from .database import Database
+from .opening import store_of
+from .store import Lent, Store
 from .tx import Op, Tx
 
-__all__ = ["Database", "Op", "Tx"]
+__all__ = ["Database", "Lent", "Op", "Store", "Tx", "store_of"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +15,7 @@ from .commits import Commits
 from .dialects import Dialect, sqlite_path
 from .held import Held
 from .reads import Reads
+from .store import Store
 from .tx import Op
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ T = TypeVar("T")
 _numbers = itertools.count(1)
 
 
-class Database:
-    """Runs operations; opens nothing before the first one.
+class Database(Store):
+    """SQLite: runs operations; opens nothing before the first one.
 
     Args:
         url: an SQLAlchemy URL; ``sqlite://`` is in memory, for this process only.
@@ -44,17 +44,14 @@ class Database:
         announce: Callable[[str], None] = lambda path: None,
     ) -> None:
         self.url = str(engine.url) if engine is not None else url
-        if not self.url.startswith("sqlite"):
-            raise PolicyError(
-                f"the inline form keeps its truth in SQLite; {self.url.split(':', 1)[0]} is not served"
-            )
         self.dialect = Dialect()
         self.path = sqlite_path(self.url)
         if self.path is None and engine is not None:
             raise PolicyError(
                 "an in-memory engine cannot be shared: use AX('sqlite://') or an engine on a file"
             )
-        self.where = self.path or "in memory"
+        self.where, self.clock = self.path or "in memory", clock
+        self.survives_fork = self.path is not None
         self._engine, self._announce, self.threads = engine, announce, threads
         self._anchor: Any = None  # keeps a database in memory alive
         self._memory = f"file:/ax-{next(_numbers)}?vfs=memdb"
@@ -62,11 +59,6 @@ class Database:
         self.reads = Reads(self._connect, self.dialect, threads, self.where)
 
     def open(self) -> None:
-        """Create or check the schema; called once, before the first operation.
-
-        Raises:
-            StoreError: it cannot be opened, or a newer AX wrote it.
-        """
         forks.attend(self)
         raw = None
         try:
@@ -87,24 +79,19 @@ class Database:
                 raw.close()
 
     def write(self, op: Op[T], name: str = "control", durable: bool = False) -> T:
-        """Run ``op`` in a committed transaction."""
         return self.commits.run(op, name, durable)
 
-    async def awrite(self, op: Op[T], name: str = "control", durable: bool = False) -> T:
-        """:meth:`write` without blocking the event loop."""
-        return await asyncio.shield(self.queued(op, name, durable))
-
     def queued(self, op: Op[T], name: str = "control", durable: bool = False) -> asyncio.Future[T]:
-        """:meth:`awrite` as a future of the running loop."""
         return self.commits.queued(op, name, durable)
 
     def read(self, op: Op[T]) -> T:
-        """Run ``op`` on one consistent snapshot."""
         return self.reads.run(op)
 
     async def aread(self, op: Op[T]) -> T:
-        """:meth:`read` on a helper thread."""
         return await self.reads.arun(op)
+
+    def flush(self) -> None:
+        self.write(lambda tx: None)  # what stood in line before this is written when this is
 
     def transaction(self) -> Held:
         """Begin a transaction for a TRANSACTIONAL body; the write lock is held until it is ended."""
@@ -112,7 +99,6 @@ class Database:
 
     @property
     def engine(self) -> Engine:
-        """The SQLAlchemy engine; made on first use unless the user gave one."""
         if self._engine is None:
             from sqlalchemy import create_engine
             from sqlalchemy.pool import NullPool
@@ -135,7 +121,6 @@ class Database:
         self.commits.go_on()
 
     def close(self) -> None:
-        """Close every connection."""
         forks.leave(self)
         self.commits.close()
         self.reads.close()
@@ -155,11 +140,6 @@ class Database:
             raw.close()
             raise
         return raw
-
-
-def default_url() -> str:
-    """``AX_URL``, else a file ``ax.db`` in the working folder."""
-    return os.environ.get("AX_URL") or "sqlite:///ax.db"
 
 
 def announce(path: str) -> None:

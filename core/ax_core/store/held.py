@@ -46,7 +46,7 @@ class Held:
                 raw.execute("ROLLBACK")
             home.dialect.prepare(self._raw)
             home.dialect.durability(self._raw, True)
-            event.listen(self.connection, "commit", _refuse_commit)
+            event.listen(self.connection, "commit", refuse_commit)
             event.listen(self.connection, "rollback", self._rolls_back)
             event.listen(self.connection, "before_cursor_execute", self._begins)
             event.listen(self.connection, "after_cursor_execute", self._ends)
@@ -66,7 +66,7 @@ class Held:
             PolicyError: the tool rolled back.
         """
         if self._undone:
-            raise PolicyError(_UNDONE)
+            raise PolicyError(UNDONE)
 
     def commit(self) -> None:
         """Make the tool's writes and AX's record true together."""
@@ -141,10 +141,11 @@ class Held:
             self._exclusive.release()
 
 
-def _refuse_commit(connection: Any) -> None:
+def refuse_commit(connection: Any) -> None:
+    """Told of a commit by SQLAlchemy."""
     raise PolicyError("ctx.connection commits with AX's own record; a TRANSACTIONAL tool must not commit it")
 
 
-_UNDONE = (
+UNDONE = (
     "the tool rolled ctx.connection back, so nothing of it is left to be recorded: raise an exception instead"
 )

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy import Connection
 
-HEAD = "0001"
+HEAD = "0002"
 """The newest revision; a test keeps it equal to the migrations' own head."""
 VERSION_TABLE = "ax_version"
 
-_alembic = threading.Lock()
+alembic_at_work = threading.Lock()
 """Alembic keeps its context in module globals: one migration at a time in a process."""
 
 
@@ -32,7 +32,7 @@ def upgrade(raw: Any, where: str) -> None:
 
     # Alembic writes on our own connection, inside a transaction that it does not end.
     engine = create_engine("sqlite://", creator=lambda: raw, poolclass=StaticPool, pool_reset_on_return=None)
-    with _alembic, engine.connect() as connection, connection.begin():
+    with alembic_at_work, engine.connect() as connection, connection.begin():
         # The write lock first, then a second look: one process migrates, the others find it done.
         raw.execute("BEGIN IMMEDIATE")
         version = _version(raw)

@@ -70,7 +70,7 @@ def of_run(tx: Tx, run_id: str, limit: int = 10_000) -> list[TaskRow]:
 
 def twins(tx: Tx, twin: str) -> list[TaskRow]:
     """Tasks with equal tool and arguments in the same session (else run) that may stand in an equal call's way."""
-    return _rows(tx, _TWINS, {"twin": twin})
+    return [TaskRow(*row) for row in tx.all_held(_TWINS, twin=twin)]
 
 
 def running(tx: Tx) -> list[TaskRow]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import _thread
-import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from ..threads import Threads
 from .dialects import Dialect
+from .errands import Errands
 from .tx import Op, Tx
 
 T = TypeVar("T")
@@ -22,10 +22,9 @@ class Reads:
     """Runs read operations on a pool of connections that grows to as many as read at the same time."""
 
     def __init__(self, connect: Callable[[], Any], dialect: Dialect, threads: Threads, where: str) -> None:
-        self._connect, self._dialect, self._threads, self._where = connect, dialect, threads, where
+        self._connect, self._dialect, self._where = connect, dialect, where
         self._idle: deque[Any] = deque()
-        self._asked: deque[tuple[Op[Any], asyncio.AbstractEventLoop, asyncio.Future[Any]]] = deque()
-        self._room: deque[None] = deque([None] * HELPERS)
+        self._errands = Errands(threads, HELPERS)
         self._busy: deque[None] = deque()
         self._gate: _thread.LockType | None = None
         self._closed = False
@@ -61,11 +60,7 @@ class Reads:
 
     async def arun(self, op: Op[T]) -> T:
         """:meth:`run` on a helper thread."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
-        self._asked.append((op, loop, future))
-        self._send()
-        return await future
+        return await self._errands.ask(lambda: self.run(op))
 
     def rest(self, seconds: float) -> bool:
         """Hold still with no connection open, until :meth:`go_on`; False: it does not come to that in time."""
@@ -130,43 +125,3 @@ class Reads:
         self._idle.append(raw)
         if self._closed:
             self._close_idle()
-
-    def _send(self) -> None:
-        """A helper for what is asked, unless as many as may be are at it."""
-        try:
-            self._room.pop()
-        except IndexError:
-            return
-        try:
-            self._threads.spawn(self._help)
-        except BaseException:
-            self._room.append(None)
-            raise
-
-    def _help(self) -> None:
-        while self._asked:
-            try:
-                op, loop, future = self._asked.popleft()
-            except IndexError:  # another helper was faster
-                break
-            try:
-                result, error = self.run(op), None
-            except BaseException as caught:  # whatever it is, somebody awaits it
-                result, error = cast(Any, None), caught
-            try:
-                loop.call_soon_threadsafe(_answer, future, result, error)
-            except RuntimeError:  # its loop is closed
-                pass
-        self._room.append(None)
-        # Something may have been asked between the last look and the end, and found no room.
-        if self._asked:
-            self._send()
-
-
-def _answer(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
-    if future.done():
-        return
-    if error is not None:
-        future.set_exception(error)
-    else:
-        future.set_result(result)

@@ -19,19 +19,30 @@ def create(tx: Tx, row: RunRow) -> bool:
 
 
 def get(tx: Tx, run_id: str) -> RunRow | None:
-    """A run by its id; None also for an implicit one, which has no row."""
-    found = tx.one(_BY_ID, run_id=run_id)
+    """A run by its id, held where it is read in order to be written; None also for an implicit one, without a row."""
+    found = tx.held(_BY_ID, run_id=run_id)
     return RunRow(*found) if found else None
 
 
 def by_key(tx: Tx, ns: str, key: str) -> RunRow | None:
     """A run by the key that the user gave it."""
-    found = tx.one(_BY_KEY, ns=ns, run_key=key)
+    found = tx.held(_BY_KEY, ns=ns, run_key=key)
     return RunRow(*found) if found else None
 
 
 def line(tx: Tx, run_id: str) -> list[RunRow]:
-    """A run and those it stands in, innermost first."""
+    """A run and those it stands in, innermost first, not held: what is taken from them is guarded."""
+    found: list[RunRow] = []
+    at: str | None = run_id
+    while at is not None and (raw := tx.one(_BY_ID, run_id=at)) is not None:
+        row = RunRow(*raw)
+        found.append(row)
+        at = row.parent_run_id
+    return found
+
+
+def held_line(tx: Tx, run_id: str) -> list[RunRow]:
+    """:func:`line`, each of them held."""
     found: list[RunRow] = []
     at: str | None = run_id
     while at is not None and (row := get(tx, at)) is not None:
@@ -146,8 +157,9 @@ _RESERVE = (
     "AND (max_cost IS NULL OR used_cost + :cost <= max_cost)"
 )
 _REFUND = (
-    "UPDATE ax_run SET used_tasks = MAX(used_tasks - :tasks, 0), used_rounds = MAX(used_rounds - :rounds, 0), "
-    "used_cost = MAX(used_cost - :cost, 0) WHERE id = :run_id"
+    "UPDATE ax_run SET used_tasks = CASE WHEN used_tasks > :tasks THEN used_tasks - :tasks ELSE 0 END, "
+    "used_rounds = CASE WHEN used_rounds > :rounds THEN used_rounds - :rounds ELSE 0 END, "
+    "used_cost = CASE WHEN used_cost > :cost THEN used_cost - :cost ELSE 0 END WHERE id = :run_id"
 )
 _UNFINISHED = (
     "SELECT CASE WHEN state = 'QUARANTINE' THEN reason WHEN state = 'QUEUED' AND approved = 1 THEN 'approved' "

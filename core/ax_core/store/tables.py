@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Index, MetaData, String, Table, Text, text
+from sqlalchemy import BigInteger, Column, Index, MetaData, Table, text
 
 from .. import model
+from .columns import key, long_text, options
 
 metadata = MetaData()
 
@@ -35,13 +36,13 @@ def _table(name: str, row: Any, keys: tuple[str, ...]) -> Table:
         columns.append(
             Column(
                 field,
-                BigInteger() if whole else String(width) if width else Text(),
+                BigInteger() if whole else key(width) if width else long_text(),
                 primary_key=field in keys,
                 autoincrement=False,
                 nullable="None" in kind,
             )
         )
-    return Table(name, metadata, *columns)
+    return Table(name, metadata, *columns, **options())
 
 
 task = _table("ax_task", model.TaskRow, ("id",))
@@ -58,24 +59,47 @@ for _wide in (audit, attempt, approval, request, idempotency, lock, tool):
     # Their key is their only index: one B-tree instead of two.
     _wide.dialect_options["sqlite"]["with_rowid"] = False
 
-Index(
-    "ux_task_request", task.c.ns, task.c.request_id, unique=True, sqlite_where=text("request_id IS NOT NULL")
-)
+
+def _index(name: str, *columns: Any, unique: bool = False, where: str | None = None) -> None:
+    """An index; of the rows ``where`` only, but on MySQL, which has no such indexes."""
+    only = {f"{name}_where": text(where) for name in ("sqlite", "postgresql")} if where else {}
+    Index(name, *columns, unique=unique, **only)
+
+
+_index("ux_task_request", task.c.ns, task.c.request_id, unique=True, where="request_id IS NOT NULL")
 # The tree of a run, and how often it did the same thing (the repeat guard).
-Index("ix_task_run", task.c.run_id, task.c.fingerprint)
+_index("ix_task_run", task.c.run_id, task.c.fingerprint)
 # Newest first by state, without the bulk of the successes: those are found by walking the ids.
-Index("ix_task_state", task.c.state, task.c.ns, task.c.id, sqlite_where=text("state <> 'SUCCESS'"))
+_index("ix_task_state", task.c.state, task.c.ns, task.c.id, where="state <> 'SUCCESS'")
 # Attempts that were given up and may still be running; none on the way of a call that ends well.
-Index("ix_task_half_open", task.c.id, sqlite_where=text("attempt_open = 1 AND state <> 'RUNNING'"))
+_index("ix_task_half_open", task.c.attempt_open, task.c.id, where="attempt_open = 1 AND state <> 'RUNNING'")
 # What may stand in the way of an equal call.
-Index("ix_task_twin", task.c.twin, sqlite_where=text("twin IS NOT NULL AND state <> 'SUCCESS'"))
-Index("ix_task_session", task.c.ns, task.c.session, task.c.id, sqlite_where=text("session IS NOT NULL"))
-Index("ux_run_key", run.c.ns, run.c.run_key, unique=True, sqlite_where=text("run_key IS NOT NULL"))
-Index("ix_run_root", run.c.root_id)
-Index(
+_index("ix_task_twin", task.c.twin, where="twin IS NOT NULL AND state <> 'SUCCESS'")
+_index("ix_task_session", task.c.ns, task.c.session, task.c.id, where="session IS NOT NULL")
+_index("ux_run_key", run.c.ns, run.c.run_key, unique=True, where="run_key IS NOT NULL")
+_index("ix_run_root", run.c.root_id)
+_index(
     "ix_run_state",
     run.c.ns,
     run.c.state,
     run.c.id,
-    sqlite_where=text("state IN ('OPEN', 'PAUSED') OR reason = 'rolling_back'"),
+    where="state IN ('OPEN', 'PAUSED') OR reason = 'rolling_back'",
 )
+
+
+def declared(database: str) -> MetaData:
+    """What the migrations must add up to on ``sqlite``, ``postgresql`` or ``mysql``: servers have two tables more."""
+    if database == "sqlite":
+        return metadata
+    whole = MetaData()
+    for table in metadata.sorted_tables:
+        table.to_metadata(whole)
+    # The proof that a transaction was committed, for those that leave no other (see servers/proof.py).
+    Table("ax_commit", whole, Column("id", key(64), primary_key=True), _whole("at"), **options())
+    if database == "mysql":  # what PostgreSQL has advisory locks for
+        Table("ax_stripe", whole, _whole("n", primary_key=True), **options())
+    return whole
+
+
+def _whole(name: str, primary_key: bool = False) -> Column[Any]:
+    return Column(name, BigInteger(), primary_key=primary_key, autoincrement=False, nullable=False)

@@ -44,14 +44,20 @@ def _born(row: TaskRow, verb: str, actor: str, detail: Mapping[str, Any] | None)
 
 
 def get(tx: Tx, task_id: str) -> TaskRow | None:
-    """A task by its id."""
+    """A task by its id, held where it is read in order to be written."""
+    found = tx.held(_BY_ID, task_id=task_id)
+    return TaskRow(*found) if found else None
+
+
+def look(tx: Tx, task_id: str) -> TaskRow | None:
+    """A task by its id, not held: it may be moved at any moment."""
     found = tx.one(_BY_ID, task_id=task_id)
     return TaskRow(*found) if found else None
 
 
 def by_request(tx: Tx, ns: str, request_id: str) -> TaskRow | None:
     """The task that a request id was recorded with."""
-    found = tx.one(_BY_REQUEST, ns=ns, request_id=request_id)
+    found = tx.held(_BY_REQUEST, ns=ns, request_id=request_id)
     return TaskRow(*found) if found else None
 
 

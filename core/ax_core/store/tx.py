@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Protocol, TypeVar
 
-from .dialects import Dialect
 
 T = TypeVar("T")
 Op = Callable[["Tx"], T]
@@ -23,12 +22,28 @@ class Cursor(Protocol):
     def fetchall(self) -> list[Any]: ...
 
 
+class Wording(Protocol):
+    """How a database's driver wants its SQL."""
+
+    def bind(self, sql: str, params: dict[str, Any]) -> tuple[str, Any]: ...
+    def insert(self, table: str, width: int) -> str: ...
+    def insert_new(self, table: str, width: int) -> str: ...
+    def insert_unless(self, table: str, width: int, exists: str) -> str: ...
+
+
 class Tx:
-    """The cursor of an open transaction, plus what is to happen once it is committed."""
+    """The cursor of an open transaction, plus what is to happen once it is committed.
+
+    Attributes:
+        beside_others: other transactions write at the same time, so that what was read may change unless it is locked.
+            SQLite has one writer, and a transaction that only reads is none.
+    """
 
     __slots__ = ("_cursor", "after", "dialect")
 
-    def __init__(self, cursor: Cursor, dialect: Dialect) -> None:
+    beside_others = False
+
+    def __init__(self, cursor: Cursor, dialect: Wording) -> None:
         self._cursor = cursor
         self.dialect = dialect
         self.after: list[Callable[[], None]] = []
@@ -68,6 +83,23 @@ class Tx:
         """Every row."""
         self._cursor.execute(*self.dialect.bind(sql, params))
         return self._cursor.fetchall()
+
+    def held(self, sql: str, **params: Any) -> Any:
+        """:meth:`one`, and nobody else changes that row before this transaction ends."""
+        self._cursor.execute(*self.dialect.bind(sql, params))
+        return self._cursor.fetchone()
+
+    def all_held(self, sql: str, **params: Any) -> list[Any]:
+        """:meth:`all`, and nobody else changes those rows before this transaction ends."""
+        return self.all(sql, **params)
+
+    def serialise(self, *names: str) -> None:
+        """Let no other transaction that names one of these go on before this one ends; worth it ``beside_others``."""
+
+    @property
+    def cursor(self) -> Cursor:
+        """The driver's own."""
+        return self._cursor
 
     def then(self, callback: Callable[[], None]) -> None:
         """Call back after the commit, never if it fails."""

@@ -36,7 +36,7 @@ class Server:
 
     def __init__(self) -> None:
         self.program = find(self.programs, self.places)
-        self.folder = Path(tempfile.mkdtemp(prefix=f"{Path(self.program).name}-"))
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{self.programs[0]}-"))
         self.port = free_port()
         self._log = self.folder.with_suffix(".log")
         self._process: subprocess.Popen[bytes] | None = None

@@ -1,258 +1,228 @@
 """The first schema."""
 
-import sqlalchemy as sa
-from alembic import op
+from ax_core.store.migrations.ddl import drop, index, key, long_text, table, whole
 
 revision = "0001"
 down_revision = None
 
 
 def upgrade() -> None:
-    op.create_table(
+    table(
         "ax_approval",
-        sa.Column("task_id", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("number", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("ns", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("args_hash", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("tool_version", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("asked_at", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("expires_at", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("decision", sa.Text(), autoincrement=False, nullable=True),
-        sa.Column("decided_at", sa.BigInteger(), autoincrement=False, nullable=True),
-        sa.Column("decided_by", sa.Text(), autoincrement=False, nullable=True),
-        sa.Column("comment", sa.Text(), autoincrement=False, nullable=True),
-        sa.Column("start_by", sa.BigInteger(), autoincrement=False, nullable=True),
-        sa.PrimaryKeyConstraint("task_id", "number"),
-        sqlite_with_rowid=False,
+        key("task_id", 64),
+        whole("number"),
+        key("ns", 64),
+        key("args_hash", 64),
+        key("tool_version", 64),
+        whole("asked_at"),
+        whole("expires_at"),
+        long_text("decision", null=True),
+        whole("decided_at", null=True),
+        long_text("decided_by", null=True),
+        long_text("comment", null=True),
+        whole("start_by", null=True),
+        primary_key=["task_id", "number"],
+        with_rowid=False,
     )
-    op.create_table(
+    table(
         "ax_attempt",
-        sa.Column("task_id", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("number", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("fence", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("owner", sa.Text(), autoincrement=False, nullable=True),
-        sa.Column("started_at", sa.BigInteger(), autoincrement=False, nullable=True),
-        sa.Column("ended_at", sa.BigInteger(), autoincrement=False, nullable=True),
-        sa.Column("outcome", sa.Text(), autoincrement=False, nullable=False),
-        sa.Column("error", sa.Text(), autoincrement=False, nullable=True),
-        sa.Column("acted_at", sa.BigInteger(), autoincrement=False, nullable=True),
-        sa.Column("closed", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("late_at", sa.BigInteger(), autoincrement=False, nullable=True),
-        sa.Column("late_outcome", sa.Text(), autoincrement=False, nullable=True),
-        sa.Column("late_result", sa.Text(), autoincrement=False, nullable=True),
-        sa.PrimaryKeyConstraint("task_id", "number", "fence"),
-        sqlite_with_rowid=False,
+        key("task_id", 64),
+        whole("number"),
+        whole("fence"),
+        long_text("owner", null=True),
+        whole("started_at", null=True),
+        whole("ended_at", null=True),
+        long_text("outcome"),
+        long_text("error", null=True),
+        whole("acted_at", null=True),
+        whole("closed"),
+        whole("late_at", null=True),
+        long_text("late_outcome", null=True),
+        long_text("late_result", null=True),
+        primary_key=["task_id", "number", "fence"],
+        with_rowid=False,
     )
-    op.create_table(
+    table(
         "ax_audit",
-        sa.Column("task_id", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("seq", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("at", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("verb", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("source", sa.String(length=64), autoincrement=False, nullable=True),
-        sa.Column("target", sa.String(length=64), autoincrement=False, nullable=True),
-        sa.Column("actor", sa.Text(), autoincrement=False, nullable=False),
-        sa.Column("detail", sa.Text(), autoincrement=False, nullable=True),
-        sa.Column("hash", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.PrimaryKeyConstraint("task_id", "seq"),
-        sqlite_with_rowid=False,
+        key("task_id", 64),
+        whole("seq"),
+        whole("at"),
+        key("verb", 64),
+        key("source", 64, null=True),
+        key("target", 64, null=True),
+        long_text("actor"),
+        long_text("detail", null=True),
+        key("hash", 64),
+        primary_key=["task_id", "seq"],
+        with_rowid=False,
     )
-    op.create_table(
+    table(
         "ax_idempotency",
-        sa.Column("ns", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("dedupe_key", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("tool", sa.String(length=255), autoincrement=False, nullable=False),
-        sa.Column("args_hash", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("task_id", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("first_at", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("last_at", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("expires_at", sa.BigInteger(), autoincrement=False, nullable=True),
-        sa.PrimaryKeyConstraint("ns", "dedupe_key"),
-        sqlite_with_rowid=False,
+        key("ns", 64),
+        key("dedupe_key", 64),
+        key("tool", 255),
+        key("args_hash", 64),
+        key("task_id", 64),
+        whole("first_at"),
+        whole("last_at"),
+        whole("expires_at", null=True),
+        primary_key=["ns", "dedupe_key"],
+        with_rowid=False,
     )
-    op.create_table(
+    table(
         "ax_lock",
-        sa.Column("ns", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("session", sa.String(length=255), autoincrement=False, nullable=False),
-        sa.Column("run_id", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("token", sa.String(length=255), autoincrement=False, nullable=False),
-        sa.Column("fence", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("expires_at", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.PrimaryKeyConstraint("ns", "session"),
-        sqlite_with_rowid=False,
+        key("ns", 64),
+        key("session", 255),
+        key("run_id", 64),
+        key("token", 255),
+        whole("fence"),
+        whole("expires_at"),
+        primary_key=["ns", "session"],
+        with_rowid=False,
     )
-    op.create_table(
+    table(
         "ax_request",
-        sa.Column("ns", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("request_id", sa.String(length=255), autoincrement=False, nullable=False),
-        sa.Column("task_id", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("submitted_hash", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("kind", sa.Text(), autoincrement=False, nullable=False),
-        sa.Column("created_at", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.PrimaryKeyConstraint("ns", "request_id"),
-        sqlite_with_rowid=False,
+        key("ns", 64),
+        key("request_id", 255),
+        key("task_id", 64),
+        key("submitted_hash", 64),
+        long_text("kind"),
+        whole("created_at"),
+        primary_key=["ns", "request_id"],
+        with_rowid=False,
     )
-    op.create_table(
+    table(
         "ax_run",
-        sa.Column("id", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("ns", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("run_key", sa.String(length=255), autoincrement=False, nullable=True),
-        sa.Column("root_id", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("parent_run_id", sa.String(length=64), autoincrement=False, nullable=True),
-        sa.Column("parent_task_id", sa.String(length=64), autoincrement=False, nullable=True),
-        sa.Column("session", sa.String(length=255), autoincrement=False, nullable=True),
-        sa.Column("intent", sa.Text(), autoincrement=False, nullable=True),
-        sa.Column("state", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("reason", sa.String(length=64), autoincrement=False, nullable=True),
-        sa.Column("max_tasks", sa.BigInteger(), autoincrement=False, nullable=True),
-        sa.Column("used_tasks", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("refused", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("max_rounds", sa.BigInteger(), autoincrement=False, nullable=True),
-        sa.Column("used_rounds", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("max_cost", sa.BigInteger(), autoincrement=False, nullable=True),
-        sa.Column("used_cost", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("seconds", sa.BigInteger(), autoincrement=False, nullable=True),
-        sa.Column("deadline_at", sa.BigInteger(), autoincrement=False, nullable=True),
-        sa.Column("paused_at", sa.BigInteger(), autoincrement=False, nullable=True),
-        sa.Column("lock_token", sa.String(length=255), autoincrement=False, nullable=True),
-        sa.Column("created_at", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("ended_at", sa.BigInteger(), autoincrement=False, nullable=True),
-        sa.Column("digest", sa.String(length=64), autoincrement=False, nullable=True),
-        sa.PrimaryKeyConstraint("id"),
+        key("id", 64),
+        key("ns", 64),
+        key("run_key", 255, null=True),
+        key("root_id", 64),
+        key("parent_run_id", 64, null=True),
+        key("parent_task_id", 64, null=True),
+        key("session", 255, null=True),
+        long_text("intent", null=True),
+        key("state", 64),
+        key("reason", 64, null=True),
+        whole("max_tasks", null=True),
+        whole("used_tasks"),
+        whole("refused"),
+        whole("max_rounds", null=True),
+        whole("used_rounds"),
+        whole("max_cost", null=True),
+        whole("used_cost"),
+        whole("seconds", null=True),
+        whole("deadline_at", null=True),
+        whole("paused_at", null=True),
+        key("lock_token", 255, null=True),
+        whole("created_at"),
+        whole("ended_at", null=True),
+        key("digest", 64, null=True),
+        primary_key=["id"],
     )
-    op.create_index("ix_run_root", "ax_run", ["root_id"], unique=False)
-    op.create_index(
+    index("ix_run_root", "ax_run", ["root_id"])
+    index(
         "ix_run_state",
         "ax_run",
         ["ns", "state", "id"],
-        unique=False,
-        sqlite_where=sa.text("state IN ('OPEN', 'PAUSED') OR reason = 'rolling_back'"),
+        where="state IN ('OPEN', 'PAUSED') OR reason = 'rolling_back'",
     )
-    op.create_index(
-        "ux_run_key", "ax_run", ["ns", "run_key"], unique=True, sqlite_where=sa.text("run_key IS NOT NULL")
-    )
-    op.create_table(
+    index("ux_run_key", "ax_run", ["ns", "run_key"], unique=True, where="run_key IS NOT NULL")
+    table(
         "ax_task",
-        sa.Column("id", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("ns", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("run_id", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("parent_id", sa.String(length=64), autoincrement=False, nullable=True),
-        sa.Column("session", sa.String(length=255), autoincrement=False, nullable=True),
-        sa.Column("tool", sa.String(length=255), autoincrement=False, nullable=False),
-        sa.Column("tool_version", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("effect", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("origin", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("state", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("reason", sa.String(length=64), autoincrement=False, nullable=True),
-        sa.Column("request_id", sa.String(length=255), autoincrement=False, nullable=True),
-        sa.Column("idempotency_key", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("submitted_hash", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("args_hash", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("fingerprint", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("twin", sa.String(length=64), autoincrement=False, nullable=True),
-        sa.Column("dedupe_key", sa.String(length=64), autoincrement=False, nullable=True),
-        sa.Column("payload", sa.Text(), autoincrement=False, nullable=False),
-        sa.Column("result", sa.Text(), autoincrement=False, nullable=True),
-        sa.Column("error", sa.Text(), autoincrement=False, nullable=True),
-        sa.Column("notes", sa.Text(), autoincrement=False, nullable=True),
-        sa.Column("address", sa.Text(), autoincrement=False, nullable=True),
-        sa.Column("attempt", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("failures", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("interruptions", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("max_attempts", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("fence", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("owner", sa.Text(), autoincrement=False, nullable=True),
-        sa.Column("lease_until", sa.BigInteger(), autoincrement=False, nullable=True),
-        sa.Column("attempt_open", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("marks_effect", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("acted_at", sa.BigInteger(), autoincrement=False, nullable=True),
-        sa.Column("maybe_applied", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("cancel_requested", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("approved", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("overdue", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("replays", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("due_at", sa.BigInteger(), autoincrement=False, nullable=True),
-        sa.Column("deadline_at", sa.BigInteger(), autoincrement=False, nullable=True),
-        sa.Column("created_at", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("started_at", sa.BigInteger(), autoincrement=False, nullable=True),
-        sa.Column("ended_at", sa.BigInteger(), autoincrement=False, nullable=True),
-        sa.Column("audit_seq", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("audit_head", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.PrimaryKeyConstraint("id"),
+        key("id", 64),
+        key("ns", 64),
+        key("run_id", 64),
+        key("parent_id", 64, null=True),
+        key("session", 255, null=True),
+        key("tool", 255),
+        key("tool_version", 64),
+        key("effect", 64),
+        key("origin", 64),
+        key("state", 64),
+        key("reason", 64, null=True),
+        key("request_id", 255, null=True),
+        key("idempotency_key", 64),
+        key("submitted_hash", 64),
+        key("args_hash", 64),
+        key("fingerprint", 64),
+        key("twin", 64, null=True),
+        key("dedupe_key", 64, null=True),
+        long_text("payload"),
+        long_text("result", null=True),
+        long_text("error", null=True),
+        long_text("notes", null=True),
+        long_text("address", null=True),
+        whole("attempt"),
+        whole("failures"),
+        whole("interruptions"),
+        whole("max_attempts"),
+        whole("fence"),
+        long_text("owner", null=True),
+        whole("lease_until", null=True),
+        whole("attempt_open"),
+        whole("marks_effect"),
+        whole("acted_at", null=True),
+        whole("maybe_applied"),
+        whole("cancel_requested"),
+        whole("approved"),
+        whole("overdue"),
+        whole("replays"),
+        whole("due_at", null=True),
+        whole("deadline_at", null=True),
+        whole("created_at"),
+        whole("started_at", null=True),
+        whole("ended_at", null=True),
+        whole("audit_seq"),
+        key("audit_head", 64),
+        primary_key=["id"],
     )
-    op.create_index(
+    index(
         "ix_task_half_open",
         "ax_task",
-        ["id"],
-        unique=False,
-        sqlite_where=sa.text("attempt_open = 1 AND state <> 'RUNNING'"),
+        ["attempt_open", "id"],
+        where="attempt_open = 1 AND state <> 'RUNNING'",
     )
-    op.create_index("ix_task_run", "ax_task", ["run_id", "fingerprint"], unique=False)
-    op.create_index(
+    index("ix_task_run", "ax_task", ["run_id", "fingerprint"])
+    index(
         "ix_task_session",
         "ax_task",
         ["ns", "session", "id"],
-        unique=False,
-        sqlite_where=sa.text("session IS NOT NULL"),
+        where="session IS NOT NULL",
     )
-    op.create_index(
+    index(
         "ix_task_state",
         "ax_task",
         ["state", "ns", "id"],
-        unique=False,
-        sqlite_where=sa.text("state <> 'SUCCESS'"),
+        where="state <> 'SUCCESS'",
     )
-    op.create_index(
+    index(
         "ix_task_twin",
         "ax_task",
         ["twin"],
-        unique=False,
-        sqlite_where=sa.text("twin IS NOT NULL AND state <> 'SUCCESS'"),
+        where="twin IS NOT NULL AND state <> 'SUCCESS'",
     )
-    op.create_index(
+    index(
         "ux_task_request",
         "ax_task",
         ["ns", "request_id"],
         unique=True,
-        sqlite_where=sa.text("request_id IS NOT NULL"),
+        where="request_id IS NOT NULL",
     )
-    op.create_table(
+    table(
         "ax_tool",
-        sa.Column("ns", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("name", sa.String(length=255), autoincrement=False, nullable=False),
-        sa.Column("version", sa.String(length=64), autoincrement=False, nullable=False),
-        sa.Column("schema", sa.Text(), autoincrement=False, nullable=False),
-        sa.Column("policy", sa.Text(), autoincrement=False, nullable=False),
-        sa.Column("paused", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("paused_by", sa.Text(), autoincrement=False, nullable=True),
-        sa.Column("seen_at", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.PrimaryKeyConstraint("ns", "name"),
-        sqlite_with_rowid=False,
+        key("ns", 64),
+        key("name", 255),
+        key("version", 64),
+        long_text("schema"),
+        long_text("policy"),
+        whole("paused"),
+        long_text("paused_by", null=True),
+        whole("seen_at"),
+        primary_key=["ns", "name"],
+        with_rowid=False,
     )
 
 
 def downgrade() -> None:
-    op.drop_table("ax_tool")
-    op.drop_index("ux_task_request", table_name="ax_task", sqlite_where=sa.text("request_id IS NOT NULL"))
-    op.drop_index(
-        "ix_task_twin", table_name="ax_task", sqlite_where=sa.text("twin IS NOT NULL AND state <> 'SUCCESS'")
-    )
-    op.drop_index("ix_task_state", table_name="ax_task", sqlite_where=sa.text("state <> 'SUCCESS'"))
-    op.drop_index("ix_task_session", table_name="ax_task", sqlite_where=sa.text("session IS NOT NULL"))
-    op.drop_index("ix_task_run", table_name="ax_task")
-    op.drop_index("ix_task_half_open", table_name="ax_task")
-    op.drop_table("ax_task")
-    op.drop_index("ux_run_key", table_name="ax_run", sqlite_where=sa.text("run_key IS NOT NULL"))
-    op.drop_index(
-        "ix_run_state",
-        table_name="ax_run",
-        sqlite_where=sa.text("state IN ('OPEN', 'PAUSED') OR reason = 'rolling_back'"),
-    )
-    op.drop_index("ix_run_root", table_name="ax_run")
-    op.drop_table("ax_run")
-    op.drop_table("ax_request")
-    op.drop_table("ax_lock")
-    op.drop_table("ax_idempotency")
-    op.drop_table("ax_audit")
-    op.drop_table("ax_attempt")
-    op.drop_table("ax_approval")
+    for name in ("tool", "task", "run", "request", "lock", "idempotency", "audit", "attempt", "approval"):
+        drop(f"ax_{name}")

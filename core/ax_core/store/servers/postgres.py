@@ -1,0 +1,136 @@
+"""PostgreSQL through psycopg 3."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from ...clock import Micros
+from ...errors import StoreError
+from .dialect import CONNECT_SECONDS, LOCK_SECONDS, ServerDialect, marks
+
+OLDEST = 130000
+_PASSING = frozenset({"40001", "40P01", "55P03"})  # serialisation failure, deadlock, lock timeout
+_LOST = frozenset(
+    {"57P01", "57P02", "57P03", "25P03", "57P05"}
+)  # ended by an operator, crash, starting up, idle
+_BEGIN = f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {LOCK_SECONDS * 1000}"
+
+
+class Postgres(ServerDialect):
+    """Names are locked by transaction-scoped advisory locks, so that a pooling proxy does no harm."""
+
+    name = "postgresql"
+    oldest = "13"
+    advice = (
+        ("password authentication", "refuses this user: check user and password in the URL"),
+        ("no pg_hba.conf entry", "lets nobody in from here: see its pg_hba.conf"),
+        ("#3d000", "does not exist: create it (createdb), or correct the URL"),
+        ('" does not exist', "lacks something: run axd migrate, or correct the URL"),
+        (
+            "#42501",
+            "does not let this user do that: grant it what AX needs on its tables (axd migrate --sql names them)",
+        ),
+        ("#42p01", "has no tables of AX: run axd migrate"),
+        ("#53300", "has no free connection: raise max_connections, or run fewer processes"),
+        ("#53100", "has no disk space left: free some; nothing of this operation is stored"),
+        ("#25006", "is read-only (a replica?): point AX_URL at the primary"),
+        ("#22021", "cannot keep a NUL character in text; nothing was stored"),
+        ("nul (0x00)", "cannot keep a NUL character in text; nothing was stored"),
+        ("#22001", "has no room for so long a text in this column; nothing was stored"),
+        ("connection refused", "does not answer: start the server, or correct host and port in the URL"),
+        ("could not translate host", "is at no known host: correct the host in the URL"),
+        ("failed to resolve host", "is at no known host: correct the host in the URL"),
+        ("timeout", "does not answer in time: check that server and network are up"),
+        ("connection", "was lost on the way: check that server and network are up"),
+    )
+
+    def insert_new(self, table: str, width: int) -> str:
+        return _insert_new(table, width)
+
+    def inserted(self, cursor: Any) -> bool:
+        return bool(cursor.rowcount == 1)
+
+    def insert_unless(self, table: str, width: int, exists: str) -> str:
+        return f"INSERT INTO {table} SELECT {marks(width)} WHERE NOT EXISTS ({self.text(exists)})"
+
+    def connect(self, args: Sequence[Any], given: dict[str, Any]) -> Any:
+        import psycopg
+
+        alive = {"connect_timeout": CONNECT_SECONDS, "keepalives_idle": 10, "keepalives_interval": 5}
+        prompt = {"keepalives_count": 3, "tcp_user_timeout": 20_000, "application_name": "ax"}
+        return psycopg.connect(*args, **{**alive, **prompt, **given})
+
+    def prepare(self, raw: Any) -> None:
+        raw.autocommit = True  # AX says BEGIN itself
+        # A proxy may give every transaction another connection of the server; what was prepared is not there then.
+        raw.prepare_threshold = None
+
+    def number(self, raw: Any) -> int:
+        return int(raw.info.backend_pid)
+
+    def kill(self, cursor: Any, number: int) -> None:
+        cursor.execute("SELECT pg_terminate_backend(%s)", (number,))
+
+    def check(self, cursor: Any) -> None:
+        version, encoding = cursor.execute(
+            "SELECT current_setting('server_version_num'), current_setting('server_encoding')"
+        ).fetchone()
+        if int(version) < OLDEST:
+            raise StoreError(
+                f"PostgreSQL {int(version) // 10000} is too old for AX: it needs {self.oldest} or newer"
+            )
+        if encoding != "UTF8":
+            raise StoreError(
+                f"the database keeps text as {encoding}, which has not every character: "
+                "create one with ENCODING 'UTF8'"
+            )
+
+    def begin(self, cursor: Any, durable: bool, names: Sequence[int] = ()) -> None:
+        # In one message: several statements may go together where none has parameters.
+        lazily = "" if durable else "; SET LOCAL synchronous_commit = off"
+        locks = f"; {_locks(names)}" if names else ""
+        cursor.execute(_BEGIN + lazily + locks)
+
+    def lock(self, cursor: Any, names: Sequence[int]) -> None:
+        cursor.execute(_locks(names))
+
+    def begin_reading(self, cursor: Any) -> None:
+        cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+    def in_transaction(self, raw: Any) -> bool:
+        return int(raw.info.transaction_status) in (2, 3)  # open, or open and failed
+
+    def now(self, cursor: Any) -> Micros:
+        cursor.execute("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+        return int(cursor.fetchone()[0])
+
+    def refused(self, error: BaseException) -> bool:
+        import psycopg
+
+        return isinstance(error, psycopg.Error | UnicodeEncodeError)
+
+    def code(self, error: BaseException) -> str:
+        return getattr(error, "sqlstate", None) or ""
+
+    def lost(self, error: BaseException) -> bool:
+        import psycopg
+
+        if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+            return False
+        code = self.code(error)
+        # Without a code it was not the server that spoke, but the library that found nobody there.
+        return not code or code in _LOST or code.startswith("08")
+
+    def passing(self, error: BaseException) -> bool:
+        return self.code(error) in _PASSING
+
+
+def _locks(names: Sequence[int]) -> str:
+    return "SELECT " + ", ".join([f"pg_advisory_xact_lock({name})" for name in names])
+
+
+@cache
+def _insert_new(table: str, width: int) -> str:
+    return f"INSERT INTO {table} VALUES ({marks(width)}) ON CONFLICT DO NOTHING"

@@ -1,0 +1,86 @@
+"""A transaction on a server: what it reads in order to write is locked until it ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tx import Cursor, Tx
+from .dialect import ServerDialect
+from .proof import Proof
+
+
+class ServerTx(Tx):
+    """The open transaction of a writing operation; it begins with its first statement.
+
+    Attributes:
+        proof: a row of it that no other transaction can have written; None: there is none yet.
+        wrote: whether it changed anything.
+    """
+
+    __slots__ = ("_durable", "begun", "dialect", "proof", "wrote")
+
+    beside_others = True
+    dialect: ServerDialect
+
+    def __init__(self, cursor: Cursor, dialect: ServerDialect, durable: bool, begun: bool = False) -> None:
+        super().__init__(cursor, dialect)
+        self._durable = durable
+        self.begun, self.wrote = begun, False
+        self.proof: Proof | None = None
+
+    def serialise(self, *names: str) -> None:
+        numbers = sorted({self.dialect.spread(name) for name in names})
+        if not self.begun:
+            self.begun = True
+            self.dialect.begin(self._cursor, self._durable, numbers)
+        elif numbers:
+            self.dialect.lock(self._cursor, numbers)
+
+    def run(self, sql: str, **params: Any) -> int:
+        return self._write(*self.dialect.bind(sql, params))
+
+    def update(self, sql: str, values: tuple[Any, ...]) -> int:
+        return self._write(self.dialect.text(sql), values)
+
+    def insert(self, table: str, row: tuple[Any, ...]) -> None:
+        self._write(self.dialect.insert(table, len(row)), row[:])
+        if table == "ax_audit":
+            self.proof = Proof(table, row[:])
+
+    def insert_new(self, table: str, row: tuple[Any, ...]) -> bool:
+        self._write(self.dialect.insert_new(table, len(row)), row[:])
+        return self.dialect.inserted(self._cursor)
+
+    def insert_unless(self, table: str, row: tuple[Any, ...], exists: str, values: tuple[Any, ...]) -> bool:
+        return self._write(self.dialect.insert_unless(table, len(row), exists), row[:] + values) == 1
+
+    def one(self, sql: str, **params: Any) -> Any:
+        self._read(sql, params)
+        return self._cursor.fetchone()
+
+    def all(self, sql: str, **params: Any) -> list[Any]:
+        self._read(sql, params)
+        return list(self._cursor.fetchall())
+
+    def held(self, sql: str, **params: Any) -> Any:
+        self._read(sql + " FOR UPDATE", params)
+        return self._cursor.fetchone()
+
+    def all_held(self, sql: str, **params: Any) -> list[Any]:
+        self._read(sql + " FOR UPDATE", params)
+        return list(self._cursor.fetchall())
+
+    def _read(self, sql: str, params: dict[str, Any]) -> None:
+        self._begin()
+        self._cursor.execute(*self.dialect.bind(sql, params))
+
+    def _write(self, sql: str, values: Any) -> int:
+        self._begin()
+        self._cursor.execute(sql, values)
+        self.wrote = True
+        return self._cursor.rowcount
+
+    def _begin(self) -> None:
+        if not self.begun:
+            self.begun = True
+            self.dialect.begin(self._cursor, self._durable)
