@@ -136,3 +136,16 @@ def test_a_second_client_that_asks_for_the_same_request_gets_the_same_result(sho
     assert len({str(s) for s in said}) == 1
     assert len(shop_on.effects("a")) == 1
 
+
+
+def test_a_failed_request_that_is_sent_again_is_a_new_attempt_in_a_worker(shop_on: Any) -> None:
+    """As it would be here: the same task, the same key; and a success is not run again."""
+    shop_on.worker()
+    arguments = {"subject": "a", "raises": 1}
+    with pytest.raises(ToolFailed):
+        shop_on.ax.call("undeclared_here", arguments, request_id="r")
+    shop_on.ax.call("undeclared_here", arguments, request_id="r")
+    shop_on.ax.call("undeclared_here", arguments, request_id="r")
+    first, second = shop_on.effects("a")
+    assert first["task"] == second["task"]
+    assert (first["attempt"], second["attempt"]) == (1, 2)

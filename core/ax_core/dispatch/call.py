@@ -80,6 +80,7 @@ class Submission:
         explicit_key: the caller gave the key, so other arguments under it are a conflict.
         confirm: a person must approve.
         in_run: ``row.run_id`` may stand for more than this call.
+        here: this process runs it, and no worker.
     """
 
     call: Call
@@ -90,6 +91,7 @@ class Submission:
     confirm: bool
     in_run: bool
     timeout: Micros | None
+    here: bool
 
 
 def placed(call: Call) -> Call:
@@ -195,7 +197,8 @@ def prepare(call: Call, wiring: Wiring) -> Submission:
     confirm = (
         policy.confirm if isinstance(policy.confirm, bool) else invalid is None and bool(policy.confirm(args))
     )
-    return Submission(call, row, args, invalid, call.key is not None, confirm, in_run, timeout)
+    here = wiring.post is None or not wiring.post.takes(tool, call.body is not None)
+    return Submission(call, row, args, invalid, call.key is not None, confirm, in_run, timeout, here)
 
 
 def unkeyed(odd: keys.NotCanonical) -> Invalid:

@@ -43,16 +43,10 @@ def calling(
     """
     tool = sub.call.tool
     acts = tool.effect is not Effect.READ and sub.invalid is None
-    here = runs_here(sub, wiring)
-    seat: Seat = yield Write(admit(sub, wiring, here), "admit", acts, partial(_let_go, wiring, tool))
+    seat: Seat = yield Write(admit(sub, wiring), "admit", acts, partial(_let_go, wiring, tool))
     fresh = seat.claimed and seat.how == "new"
-    runner = runner_for(sub, passes, fresh) if here else None
+    runner = runner_for(sub, passes, fresh) if sub.here else None
     return (yield from following(seat, runner, wiring, patience))
-
-
-def runs_here(sub: Submission, wiring: Wiring) -> bool:
-    """Whether this process runs it, and no worker."""
-    return wiring.post is None or not wiring.post.takes(sub.call.tool, sub.call.body is not None)
 
 
 class Runner:

@@ -14,7 +14,7 @@ from ..states import State
 from .admit import admit
 from .answer import verdict
 from .call import Submission
-from .choreography import Runner, following, runner_for, runs_here
+from .choreography import Runner, following, runner_for
 from .hands import carry_out
 from .seat import Seat
 from .steps import Step, Write
@@ -28,7 +28,7 @@ def submitting(sub: Submission, wiring: Wiring) -> Generator[Step, Any, Seat]:
         AXError: it was refused.
     """
     durable = sub.call.tool.effect is not Effect.READ
-    seat: Seat = yield Write(admit(sub, wiring, runs_here(sub, wiring)), "admit", durable)
+    seat: Seat = yield Write(admit(sub, wiring), "admit", durable)
     if seat.refusal is not None:
         raise seat.refusal
     assert seat.row is not None
@@ -43,7 +43,7 @@ def dispatch_detached(seat: Seat, sub: Submission, wiring: Wiring, patience: flo
     """Run a submitted task on a thread of this process, if it is this caller's to run."""
     row = seat.row
     assert row is not None
-    if seat.claimed or (row.state in (State.QUEUED, State.RETRY_WAIT) and runs_here(sub, wiring)):
+    if seat.claimed or (sub.here and row.state in (State.QUEUED, State.RETRY_WAIT)):
         runner = runner_for(sub, (), seat.claimed and seat.how == "new")
         context = contextvars.copy_context()
         wiring.threads.spawn(
