@@ -87,6 +87,7 @@ class Worker:
                 for delivery in fetched:
                     self.begin(delivery.job.task_id, delivery.job.ns, delivery)
         finally:
+            log.info("worker %s: no more is fetched, %d still run", core.owner, self.slots.size - self.slots.free)
             self.slots.wait_empty(self._drain)
             upkeep.stop()
             source.close()
