@@ -44,9 +44,8 @@ class Running:
         steps = following(Seat(row, how="attached"), runner, wiring, 0.0, detached=True)
         try:
             if runner.is_async:
-                asyncio.run_coroutine_threadsafe(acarry_out(steps, wiring), self._its_loop()).result()
-            else:
-                carry_out(steps, wiring)
+                return asyncio.run_coroutine_threadsafe(acarry_out(steps, wiring), self._its_loop()).result().row
+            return carry_out(steps, wiring).row
         except AXError:
             pass  # its verdict is on record, for whoever asks
         except Exception as error:
