@@ -13,7 +13,6 @@ from ax_core.worker.worker import FENCED
 from support.ledger import until
 
 
-
 def calling(shop: Any, name: str, **arguments: Any) -> tuple[threading.Thread, list[Any]]:
     """A call on a thread of its own, and where its answer comes."""
     said: list[Any] = []
@@ -29,7 +28,9 @@ def calling(shop: Any, name: str, **arguments: Any) -> tuple[threading.Thread, l
     return thread, said
 
 
-def test_an_unsafe_tool_whose_worker_was_killed_may_have_acted_and_the_caller_is_told_so(shop_on: Any) -> None:
+def test_an_unsafe_tool_whose_worker_was_killed_may_have_acted_and_the_caller_is_told_so(
+    shop_on: Any,
+) -> None:
     """One effect, no second try, and nobody waits for the dead."""
     worker = shop_on.worker()
     thread, said = calling(shop_on, "unsafe_here", after="the reply")
@@ -117,7 +118,9 @@ def test_a_worker_that_stood_still_beyond_its_lease_writes_nothing_over(on_file:
     assert isinstance(said[0], dict), said
     zombie.resume()
     (task,) = {e["task"] for e in on_file.effects("a")}
-    assert until(lambda: any(a.late_outcome for a in on_file.ax.get(task).history) or zombie.child.poll() is not None)
+    assert until(
+        lambda: any(a.late_outcome for a in on_file.ax.get(task).history) or zombie.child.poll() is not None
+    )
     assert on_file.ax.get(task).state is State.SUCCESS
     assert on_file.ax.get(task).attempts == 2
 

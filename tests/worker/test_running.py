@@ -88,7 +88,9 @@ def test_where_says_who_runs_it(on_file: Any) -> None:
 def test_no_more_run_at_once_than_the_worker_has_slots(on_file: Any) -> None:
     """The third waits in the queue for another worker, or for a slot."""
     worker = on_file.worker(concurrency=2)
-    handles = [on_file.ax.submit("read_here", {"subject": f"s{n}", "before": "open sesame"}) for n in range(3)]
+    handles = [
+        on_file.ax.submit("read_here", {"subject": f"s{n}", "before": "open sesame"}) for n in range(3)
+    ]
     on_file.world.wait_for(2, kind="at open sesame")
     assert until(lambda: worker.health()["running"] == 2)
     assert sum(on_file.ax.get(h).state is State.RUNNING for h in handles) == 2
@@ -125,7 +127,9 @@ def test_a_second_client_that_asks_for_the_same_request_gets_the_same_result(sho
     other = shop_on.client()
     said: list[Any] = []
     threads = [
-        threading.Thread(target=lambda ax=ax: said.append(ax.call("unsafe_here", {"subject": "a"}, request_id="r")))
+        threading.Thread(
+            target=lambda ax=ax: said.append(ax.call("unsafe_here", {"subject": "a"}, request_id="r"))
+        )
         for ax in (shop_on.ax, other, shop_on.ax, other)
     ]
     for thread in threads:
@@ -135,7 +139,6 @@ def test_a_second_client_that_asks_for_the_same_request_gets_the_same_result(sho
     assert len(said) == 4
     assert len({str(s) for s in said}) == 1
     assert len(shop_on.effects("a")) == 1
-
 
 
 def test_a_failed_request_that_is_sent_again_is_a_new_attempt_in_a_worker(shop_on: Any) -> None:

@@ -53,6 +53,7 @@ class Core:
         self.url, self.engine, self.settings = url, engine, settings
         self.queue, self.imports = queue or os.environ.get("AX_QUEUE") or None, tuple(imports)
         self.post: Post | None = None
+        self.resources: dict[str, Any] = {}
         self.serving = self._loaded = False
         self._own_clock: Clock = clock or SystemClock()
         self.threads = Threads()
@@ -226,6 +227,7 @@ class Core:
             tell=self.tell,
             lease=micros(self.settings.lease),
             payload_cap=self.settings.payload_cap,
+            resources=self.resources,
             post=self.post,
         )
 

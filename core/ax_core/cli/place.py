@@ -35,8 +35,8 @@ def located(where: Where) -> Place:
     Raises:
         StoreError: the URL is none, or names no SQLite file.
     """
-    from ..store.opening import default_url
     from ..store.dialects import sqlite_path
+    from ..store.opening import default_url
 
     url = where.url or default_url()
     source = "--url" if where.url else "AX_URL" if os.environ.get("AX_URL") else "the default"

@@ -18,11 +18,13 @@ def worker(
     queue: Annotated[tuple[str, ...], Parameter(negative_iterable=())] = ("default",),
     factory: Annotated[bool, Parameter(negative=())] = False,
     drain: float = 30.0,
+    lifespan: str | None = None,
     health: str | None = None,
 ) -> int:
     """Run what other processes submit, until SIGTERM or Ctrl-C; then let what runs end.
 
-    Exit codes: 0 told to stop, 2 it could not start, 70 it could not renew its leases and ended before they expired.
+    Exit codes: 0 told to stop, 2 it could not start, 70 it could not renew its leases and ended before they expired,
+    75 its threads hang in tools. It is to be started again after the last two.
 
     Parameters
     ----------
@@ -36,14 +38,22 @@ def worker(
         The name is a function that makes the AX.
     drain
         Seconds that running tasks get to end.
+    lifespan
+        A function, as module:name, that makes a context manager for what lives as long as the worker.
     health
         HOST:PORT on which GET /healthz tells how it is: 200, or 503 with the reason.
     """
-    from ..worker import Health, Worker, load_target
+    from ..worker import RECYCLED, Health, Worker, found, load_target
 
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("ax").setLevel(logging.INFO)
-    made = Worker(load_target(target, factory=factory), concurrency=concurrency, queues=queue, drain=drain)
+    made = Worker(
+        load_target(target, factory=factory),
+        concurrency=concurrency,
+        queues=queue,
+        drain=drain,
+        lifespan=None if lifespan is None else found(lifespan),
+    )
 
     def told(number: int, frame: object) -> None:
         made.stop()
@@ -56,4 +66,4 @@ def worker(
         with Health(made, health):
             made.run()
     made.close()
-    return 0
+    return RECYCLED if made.recycled else 0

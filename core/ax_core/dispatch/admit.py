@@ -182,9 +182,7 @@ def _ended(line: list[RunRow]) -> AXError | None:
 _STOP = "Refused, nothing was done: this request has been ended. Do not call tools again; answer with what you have."
 
 
-def _place(
-    tx: Tx, sub: Submission, wiring: Wiring, line: list[RunRow], doubled: bool
-) -> Seat:
+def _place(tx: Tx, sub: Submission, wiring: Wiring, line: list[RunRow], doubled: bool) -> Seat:
     """The task is born: CONFIRMING, QUEUED, or RUNNING with its first attempt claimed in the same commit."""
     tool, now = sub.call.tool, sub.row.created_at
     # The claim begins where it is written, however long it had to wait for its turn to be.

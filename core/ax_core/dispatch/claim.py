@@ -71,7 +71,11 @@ def _run_again(tx: Tx, row: TaskRow, sub: Submission, wiring: Wiring, now: int) 
     if row.approved and (asked := questions.latest(tx, row.id)) is not None:
         moved = approvals.ask_again(tx, row, asked, now, wiring.owner, tool.promise, wiring.tell())
         return Seat(moved or tasks.get(tx, row.id) or row, how=how)
-    seat = claim_row(tx, row, tool, wiring, now, sub.timeout, how) if sub.here else _send_again(tx, row, wiring, now)
+    seat = (
+        claim_row(tx, row, tool, wiring, now, sub.timeout, how)
+        if sub.here
+        else _send_again(tx, row, wiring, now)
+    )
     if (seat.claimed or not sub.here) and row.dedupe_key is not None:
         take_key(tx, row, now, tool.policy.window)
     return seat

@@ -1,7 +1,7 @@
 """Workers: processes that run what others submitted."""
 
 from .health import Health
-from .target import load_target
-from .worker import Worker
+from .target import found, load_target
+from .worker import RECYCLED, Worker
 
-__all__ = ["Health", "Worker", "load_target"]
+__all__ = ["RECYCLED", "Health", "Worker", "found", "load_target"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, cast
 
 from ..app.serve import runner_of
 from ..dispatch import Runner, Seat, acarry_out, carry_out, following
@@ -44,13 +45,17 @@ class Running:
         steps = following(Seat(row, how="attached"), runner, wiring, 0.0, detached=True)
         try:
             if runner.is_async:
-                return asyncio.run_coroutine_threadsafe(acarry_out(steps, wiring), self._its_loop()).result().row
+                return cast(TaskRow, self.on_loop(acarry_out(steps, wiring)).row)
             return carry_out(steps, wiring).row
         except AXError:
             pass  # its verdict is on record, for whoever asks
         except Exception as error:
             self._core.hooks.complain(f"task {row.id} ({row.tool}) could not be run", error)
         return wiring.db.read(lambda tx: tasks.get(tx, task_id))
+
+    def on_loop(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Run a coroutine on the event loop of the async tools, and wait for it."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._its_loop()).result()
 
     def close(self) -> None:
         """Stop the event loop; what still runs on it is cut off."""

@@ -37,7 +37,7 @@ class Upkeep:
         self._core, self._source, self._slots, self._begin = core, source, slots, begin
         self._due: list[tuple[Micros, Job]] = []
         self._bell = threading.Condition()
-        self._stopped = False
+        self._closed = self._stopped = False
         now = core.clock.monotonic()
         self.fetched = now
         self._kept = self._reclaimed = self._looked = self._looked_regardless = now
@@ -61,6 +61,10 @@ class Upkeep:
                 if not self._stopped:
                     self._bell.wait(self._pause())
 
+    def close(self) -> None:
+        """Begin nothing more; what runs is kept on."""
+        self._closed = True
+
     def stop(self) -> None:
         """No further round."""
         with self._bell:
@@ -74,6 +78,8 @@ class Upkeep:
         if now - self._kept >= heartbeat / 2:
             self._kept = now
             self._source.keep(self._slots.deliveries)
+        if self._closed:
+            return
         if now - self._reclaimed >= heartbeat / 2 and self._slots.free > 0:
             self._reclaimed = now
             for delivery in self._source.reclaim(2 * heartbeat, self._slots.free):
