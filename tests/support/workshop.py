@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
 
-from ax_core import AX, Effect, Policy
+from ax_core import AX, Effect, Policy, current
 from support import agent_tools
 from support.outside import Outside
 
 NAMES = tuple(f"{kind}_{form}" for kind in agent_tools.KINDS for form in agent_tools.FORMS)
 LEASE, HEARTBEAT = 3.0, 1.0
 """Short, so that what a killed worker leaves is found within seconds."""
+
+
+def till() -> str:
+    """What the worker's lifespan made."""
+    return str(current().resources["till"])
+
+
+async def same_loop() -> bool:
+    """Whether async tools run on the loop that the lifespan was entered on."""
+    return asyncio.get_running_loop() is current().resources["loop"]
+
+
+def hang() -> None:
+    """A body that does not end in time, and cannot be ended."""
+    threading.Event().wait(60)
 
 
 def make() -> AX:
@@ -27,6 +47,27 @@ def shop(url: str, queue: str, world: int, names: tuple[str, ...] = NAMES) -> AX
     }
     ax = AX(url, queue=queue, imports=["support.agent_tools"], **settings)
     agent_tools.register(ax, Outside(world), names, retries=2, backoff=0.05)
+    ax.register(till, policy=Policy(Effect.READ, where="worker"))
+    ax.register(same_loop, policy=Policy(Effect.READ, where="worker"))
+    ax.register(hang, policy=Policy(Effect.READ, timeout=0.3, where="worker"))
     if "unsafe_here" in names:
         ax.register(ax.tools.get("unsafe_here").fn, name="asked", policy=Policy(Effect.UNSAFE, confirm=True))
     return ax
+
+
+@contextmanager
+def lifespan(ax: AX) -> Iterator[dict[str, str]]:
+    """Resources that say where they were made and when they were closed, in the world's books."""
+    outside = Outside(int(os.environ["SHOP_WORLD"]))
+    outside.ask("note", kind="opened", pid=os.getpid())
+    yield {"till": f"till of {os.getpid()}"}
+    outside.ask("note", kind="closed", pid=os.getpid())
+
+
+@asynccontextmanager
+async def alifespan(ax: AX) -> AsyncIterator[dict[str, Any]]:
+    """The same on the loop of the async tools."""
+    outside = Outside(int(os.environ["SHOP_WORLD"]))
+    await outside.aask("note", kind="opened", pid=os.getpid())
+    yield {"till": f"till of {os.getpid()}", "loop": asyncio.get_running_loop()}
+    await outside.aask("note", kind="closed", pid=os.getpid())

@@ -25,7 +25,7 @@ def living(lifespan: Lifespan | None, ax: AX, on_loop: OnLoop) -> Iterator[Mappi
     if lifespan is None:
         yield {}
         return
-    made = lifespan(ax)
+    made = lifespan(ax) if callable(lifespan) else None
     if isinstance(made, AbstractAsyncContextManager):
         with _on_loop(made, on_loop) as resources:
             yield _checked(lifespan, resources)
