@@ -41,7 +41,11 @@ def lost(tx: Tx, row: TaskRow, now: Micros, actor: str, tell: Tell) -> TaskRow |
     """
     if tx.beside_others:
         fresh = tasks.get(tx, row.id)
-        if fresh is None or (fresh.state, fresh.fence, fresh.lease_until) != (row.state, row.fence, row.lease_until):
+        if fresh is None or (fresh.state, fresh.fence, fresh.lease_until) != (
+            row.state,
+            row.fence,
+            row.lease_until,
+        ):
             return None
         row = fresh
     decision = decide(facts(row), Lost())

@@ -14,7 +14,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar, cast
 
-from ..store import Store, Op
+from ..store import Op, Store
 from ..threads import Threads
 from .wiring import Wiring
 

@@ -60,10 +60,9 @@ for _wide in (audit, attempt, approval, request, idempotency, lock, tool):
     _wide.dialect_options["sqlite"]["with_rowid"] = False
 
 
-
 def _index(name: str, *columns: Any, unique: bool = False, where: str | None = None) -> None:
     """An index; of the rows ``where`` only, but on MySQL, which has no such indexes."""
-    only = {f"{name}_where": text(where) for name in ("sqlite", "postgresql")} if where else {}
+    only: dict[str, Any] = {f"{of}_where": text(where) for of in ("sqlite", "postgresql")} if where else {}
     Index(name, *columns, unique=unique, **only)
 
 
@@ -73,9 +72,7 @@ _index("ix_task_run", task.c.run_id, task.c.fingerprint)
 # Newest first by state, without the bulk of the successes: those are found by walking the ids.
 _index("ix_task_state", task.c.state, task.c.ns, task.c.id, where="state <> 'SUCCESS'")
 # Attempts that were given up and may still be running; none on the way of a call that ends well.
-_index(
-    "ix_task_half_open", task.c.attempt_open, task.c.id, where="attempt_open = 1 AND state <> 'RUNNING'"
-)
+_index("ix_task_half_open", task.c.attempt_open, task.c.id, where="attempt_open = 1 AND state <> 'RUNNING'")
 # What may stand in the way of an equal call.
 _index("ix_task_twin", task.c.twin, where="twin IS NOT NULL AND state <> 'SUCCESS'")
 _index("ix_task_session", task.c.ns, task.c.session, task.c.id, where="session IS NOT NULL")

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Protocol, TypeVar
 
-
 T = TypeVar("T")
 Op = Callable[["Tx"], T]
 """A store operation: it may run again from the start if its commit failed, so it touches nothing but the Tx."""

@@ -18,7 +18,11 @@ class Postgres(Server):
     """postgres on loopback, without a socket file; ``given`` are settings. Not durable unless ``fsync="on"``."""
 
     programs = ("postgres",)
-    places = ("/usr/lib/postgresql/*/bin", "/opt/homebrew/opt/postgresql*/bin", "/usr/local/opt/postgresql*/bin")
+    places = (
+        "/usr/lib/postgresql/*/bin",
+        "/opt/homebrew/opt/postgresql*/bin",
+        "/usr/local/opt/postgresql*/bin",
+    )
     goodbye = signal.SIGINT  # what is connected is cut off
 
     def __init__(self, **given: str) -> None:
@@ -39,7 +43,9 @@ class Postgres(Server):
     def command(self) -> list[str]:
         """In the foreground, on loopback."""
         fixed = {"listen_addresses": "127.0.0.1", "port": str(self.port), "unix_socket_directories": ""}
-        settings = [word for name, value in {**fixed, **self._given}.items() for word in ("-c", f"{name}={value}")]
+        settings = [
+            word for name, value in {**fixed, **self._given}.items() for word in ("-c", f"{name}={value}")
+        ]
         return [self.program, "-D", str(self.folder / "data"), *settings]
 
     def answers(self) -> bool:

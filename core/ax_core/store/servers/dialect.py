@@ -108,7 +108,9 @@ class ServerDialect:
 
     def spread(self, name: str) -> int:
         """The number that a name is locked by."""
-        return int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), signed=True)
+        return int.from_bytes(
+            blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), signed=True
+        )
 
     # -- errors ----------------------------------------------------------------------------------------------
 

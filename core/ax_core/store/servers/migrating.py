@@ -158,9 +158,13 @@ def _alone(connection: Connection) -> Iterator[None]:
         yield
         return
     # Of this session: MySQL ends a transaction with every change of a table.
-    got = connection.execute(text("SELECT GET_LOCK(:name, :seconds)"), {"name": _NAME, "seconds": _WAIT_SECONDS})
+    got = connection.execute(
+        text("SELECT GET_LOCK(:name, :seconds)"), {"name": _NAME, "seconds": _WAIT_SECONDS}
+    )
     if got.scalar() != 1:
-        raise StoreError(f"another migration has been at work for {_WAIT_SECONDS} s: wait for its end, or end it")
+        raise StoreError(
+            f"another migration has been at work for {_WAIT_SECONDS} s: wait for its end, or end it"
+        )
     try:
         yield
     finally:

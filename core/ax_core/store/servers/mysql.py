@@ -16,7 +16,9 @@ STRIPES = 1024
 ANSWER_SECONDS = 30
 """How long an answer may take: longer than any wait for a lock."""
 _PASSING = frozenset({1205, 1213, 1020, 3572})  # lock wait timeout, deadlock, record changed, nowait
-_LOST = frozenset({0, 1053, 1152, 1158, 1159, 1160, 1161, 1927, 2002, 2003, 2006, 2013, 2014, 2027, 2055, 3169, 4031})
+_LOST = frozenset(
+    {0, 1053, 1152, 1158, 1159, 1160, 1161, 1927, 2002, 2003, 2006, 2013, 2014, 2027, 2055, 3169, 4031}
+)
 _SESSION = (
     "SET SESSION TRANSACTION ISOLATION LEVEL {level}",
     f"SET SESSION innodb_lock_wait_timeout = {LOCK_SECONDS}",
@@ -35,10 +37,16 @@ class MySQL(ServerDialect):
         ("#1698 ", "refuses this user: check user and password in the URL"),
         ("#1049 ", "does not exist: create it (CREATE DATABASE), or correct the URL"),
         ("#1044 ", "does not let this user in: grant it what AX needs (axd migrate --sql names the tables)"),
-        ("#1142 ", "does not let this user do that: grant it what AX needs (axd migrate --sql names the tables)"),
+        (
+            "#1142 ",
+            "does not let this user do that: grant it what AX needs (axd migrate --sql names the tables)",
+        ),
         ("#1146 ", "has no tables of AX: run axd migrate"),
         ("#1040 ", "has no free connection: raise max_connections, or run fewer processes"),
-        ("#1203 ", "has no free connection for this user: raise max_user_connections, or run fewer processes"),
+        (
+            "#1203 ",
+            "has no free connection for this user: raise max_user_connections, or run fewer processes",
+        ),
         ("#1114 ", "has no space left: free some; nothing of this operation is stored"),
         ("#1021 ", "has no disk space left: free some; nothing of this operation is stored"),
         ("#1290 ", "is read-only (a replica?): point AX_URL at the primary"),
@@ -71,7 +79,11 @@ class MySQL(ServerDialect):
     def connect(self, args: Sequence[Any], given: dict[str, Any]) -> Any:
         import pymysql
 
-        bounded = {"connect_timeout": CONNECT_SECONDS, "read_timeout": ANSWER_SECONDS, "write_timeout": ANSWER_SECONDS}
+        bounded = {
+            "connect_timeout": CONNECT_SECONDS,
+            "read_timeout": ANSWER_SECONDS,
+            "write_timeout": ANSWER_SECONDS,
+        }
         return pymysql.connect(*args, **{"charset": "utf8mb4", **bounded, **given})
 
     def prepare(self, raw: Any) -> None:
@@ -129,7 +141,9 @@ class MySQL(ServerDialect):
     def lost(self, error: BaseException) -> bool:
         import pymysql
 
-        return isinstance(error, pymysql.OperationalError | pymysql.InterfaceError) and _number(error) in _LOST
+        return (
+            isinstance(error, pymysql.OperationalError | pymysql.InterfaceError) and _number(error) in _LOST
+        )
 
     def passing(self, error: BaseException) -> bool:
         return _number(error) in _PASSING

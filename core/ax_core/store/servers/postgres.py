@@ -12,7 +12,9 @@ from .dialect import CONNECT_SECONDS, LOCK_SECONDS, ServerDialect, marks
 
 OLDEST = 130000
 _PASSING = frozenset({"40001", "40P01", "55P03"})  # serialisation failure, deadlock, lock timeout
-_LOST = frozenset({"57P01", "57P02", "57P03", "25P03", "57P05"})  # ended by an operator, crash, starting up, idle
+_LOST = frozenset(
+    {"57P01", "57P02", "57P03", "25P03", "57P05"}
+)  # ended by an operator, crash, starting up, idle
 _BEGIN = f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {LOCK_SECONDS * 1000}"
 
 
@@ -26,7 +28,10 @@ class Postgres(ServerDialect):
         ("no pg_hba.conf entry", "lets nobody in from here: see its pg_hba.conf"),
         ("#3d000", "does not exist: create it (createdb), or correct the URL"),
         ('" does not exist', "lacks something: run axd migrate, or correct the URL"),
-        ("#42501", "does not let this user do that: grant it what AX needs on its tables (axd migrate --sql names them)"),
+        (
+            "#42501",
+            "does not let this user do that: grant it what AX needs on its tables (axd migrate --sql names them)",
+        ),
         ("#42p01", "has no tables of AX: run axd migrate"),
         ("#53300", "has no free connection: raise max_connections, or run fewer processes"),
         ("#53100", "has no disk space left: free some; nothing of this operation is stored"),
@@ -73,7 +78,9 @@ class Postgres(ServerDialect):
             "SELECT current_setting('server_version_num'), current_setting('server_encoding')"
         ).fetchone()
         if int(version) < OLDEST:
-            raise StoreError(f"PostgreSQL {int(version) // 10000} is too old for AX: it needs {self.oldest} or newer")
+            raise StoreError(
+                f"PostgreSQL {int(version) // 10000} is too old for AX: it needs {self.oldest} or newer"
+            )
         if encoding != "UTF8":
             raise StoreError(
                 f"the database keeps text as {encoding}, which has not every character: "

@@ -38,5 +38,9 @@ def landed(tx: ServerTx, proof: Proof) -> bool:
     if proof.table == KEPT:
         return True
     # Somebody else may have written the next entry of the same trail: theirs has another hash.
-    found = tx.one("SELECT hash FROM ax_audit WHERE task_id = :task_id AND seq = :seq", task_id=proof.row[0], seq=proof.row[1])
+    found = tx.one(
+        "SELECT hash FROM ax_audit WHERE task_id = :task_id AND seq = :seq",
+        task_id=proof.row[0],
+        seq=proof.row[1],
+    )
     return bool(found and found[0] == proof.row[-1])

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ...clock import Clock
-from ...errors import StoreError
 from ...threads import Threads
 from ..errands import Errands
 from ..store import Store

@@ -87,7 +87,9 @@ class Writes:
         """COMMIT, and believe it only where the server says so: what had failed is rolled back without an error."""
         cursor.execute("COMMIT")
         if (cursor_says := getattr(cursor, "statusmessage", None)) not in (None, "COMMIT"):
-            raise StoreError(f"the database {self._where} answered COMMIT with {cursor_says}: nothing was stored")
+            raise StoreError(
+                f"the database {self._where} answered COMMIT with {cursor_says}: nothing was stored"
+            )
 
     def landed(self, proof: Proof, number: int, patience: Patience) -> bool:
         """Whether a transaction was committed whose COMMIT was not answered, by the connection ``number``.

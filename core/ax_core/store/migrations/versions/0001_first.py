@@ -124,11 +124,9 @@ def upgrade() -> None:
         "ix_run_state",
         "ax_run",
         ["ns", "state", "id"],
-                where="state IN ('OPEN', 'PAUSED') OR reason = 'rolling_back'",
+        where="state IN ('OPEN', 'PAUSED') OR reason = 'rolling_back'",
     )
-    index(
-        "ux_run_key", "ax_run", ["ns", "run_key"], unique=True, where="run_key IS NOT NULL"
-    )
+    index("ux_run_key", "ax_run", ["ns", "run_key"], unique=True, where="run_key IS NOT NULL")
     table(
         "ax_task",
         key("id", 64),
@@ -182,26 +180,26 @@ def upgrade() -> None:
         "ix_task_half_open",
         "ax_task",
         ["attempt_open", "id"],
-                where="attempt_open = 1 AND state <> 'RUNNING'",
+        where="attempt_open = 1 AND state <> 'RUNNING'",
     )
     index("ix_task_run", "ax_task", ["run_id", "fingerprint"])
     index(
         "ix_task_session",
         "ax_task",
         ["ns", "session", "id"],
-                where="session IS NOT NULL",
+        where="session IS NOT NULL",
     )
     index(
         "ix_task_state",
         "ax_task",
         ["state", "ns", "id"],
-                where="state <> 'SUCCESS'",
+        where="state <> 'SUCCESS'",
     )
     index(
         "ix_task_twin",
         "ax_task",
         ["twin"],
-                where="twin IS NOT NULL AND state <> 'SUCCESS'",
+        where="twin IS NOT NULL AND state <> 'SUCCESS'",
     )
     index(
         "ux_task_request",
