@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from sqlalchemy import text
-from support.servers.home import Home
 
 from ax_core import AX, Budget, State, StoreError, current, faults
 from ax_core.states import RunState
@@ -17,6 +16,7 @@ from ax_core.store.servers import server, writes
 from ax_core.store.servers.mysql import MySQL
 from ax_core.store.servers.postgres import Postgres
 from support.aside import together
+from support.servers.home import Home
 
 
 @pytest.fixture(autouse=True)
