@@ -41,5 +41,5 @@ def url(request: pytest.FixtureRequest, tmp_path: Path, databases: Databases) ->
 
 @pytest.fixture
 def shared_url(request: pytest.FixtureRequest, databases: Databases) -> str | None:
-    """An emptied record on each database in turn, for tests of a single process; None: in memory. To be parametrized."""
+    """An emptied record on each database in turn, for tests of one process; to be parametrized. None: in memory."""
     return None if request.param == FILE else databases.emptied(request.param)

@@ -53,8 +53,8 @@ def test_a_database_of_somebody_else_stays_as_it_is(
     "url, why",
     [
         ("sqlite://", "in memory"),
-        ("postgresql://host/db", "SQLite file for now"),
-        ("ax.db", "SQLite file for now"),
+        ("oracle://host/db", "AX keeps no record in"),
+        ("ax.db", "is no database URL"),
         ("sqlite:///:memory:", "in memory"),
         ("sqlite:/x", "no database URL"),
     ],

@@ -19,7 +19,8 @@ from support.fresh import beat, fresh, tick
 
 ANY = {"properties": {"x": {}}}
 NEWEST_FIRST = re.compile(r"ORDER BY id DESC LIMIT")
-FEW = "SEARCH ax_task USING INDEX ix_task_half_open (attempt_open=?)"  # a partial index: only what it is asked for is in it
+# A partial index: only what it is asked for is in it.
+FEW = "SEARCH ax_task USING INDEX ix_task_half_open (attempt_open=?)"
 WALKS = "SCAN ax_task USING INDEX sqlite_autoindex_ax_task_1"
 WRITES = ("INSERT", "UPDATE", "DELETE")
 COUNTS = "SELECT state, COUNT(*) FROM ax_task WHERE ns = :ns AND state <> 'SUCCESS'"

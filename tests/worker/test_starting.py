@@ -14,7 +14,9 @@ from support.surroundings import SURROUNDINGS
 
 
 @pytest.mark.parametrize("kind", ["lifespan", "alifespan"])
-def test_what_the_lifespan_made_is_there_for_every_tool_and_closed_at_the_end(on_file: Any, kind: str) -> None:
+def test_what_the_lifespan_made_is_there_for_every_tool_and_closed_at_the_end(
+    on_file: Any, kind: str
+) -> None:
     worker = on_file.worker("--lifespan", f"support.workshop:{kind}")
     assert on_file.ax.call("till") == f"till of {worker.child.pid}"
     if kind == "alifespan":
@@ -49,7 +51,11 @@ def test_a_worker_whose_threads_all_hang_ends_to_be_started_anew(on_file: Any) -
         (["support.workshop:make", "--factory", "--queue", "a b"], {}, "letters, digits"),
         (["support.workshop:make", "--factory", "--health", "here"], {}, "is no HOST:PORT"),
         (["support.workshop:make", "--factory", "--lifespan", "support.workshop:NAMES"], {}, "lifespan"),
-        (["support.workshop:make", "--factory"], {"SHOP_URL": "sqlite:////nowhere/at/all/ax.db"}, "cannot be opened"),
+        (
+            ["support.workshop:make", "--factory"],
+            {"SHOP_URL": "sqlite:////nowhere/at/all/ax.db"},
+            "cannot be opened",
+        ),
     ],
 )
 def test_a_worker_that_cannot_start_says_why_in_one_line(
@@ -71,7 +77,9 @@ def test_an_ax_that_was_used_is_no_worker(tmp_path: Path, redis_url: str) -> Non
             Worker(ax).run()
 
 
-def test_modules_of_imports_are_imported_at_the_first_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_modules_of_imports_are_imported_at_the_first_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The program that calls need not import what the workers run."""
     (tmp_path / "corner_shop.py").write_text(
         "from ax_core import AX\nax = AX('sqlite://', imports=['corner_tools'])\n"
@@ -85,7 +93,10 @@ def test_modules_of_imports_are_imported_at_the_first_call(tmp_path: Path, monke
 
 
 def test_a_module_of_imports_that_is_not_there_is_told_with_its_name() -> None:
-    with AX("sqlite://", imports=["nowhere.tools"]) as ax, pytest.raises(PolicyError, match="'nowhere.tools'"):
+    with (
+        AX("sqlite://", imports=["nowhere.tools"]) as ax,
+        pytest.raises(PolicyError, match="'nowhere.tools'"),
+    ):
         ax.call("bell")
 
 

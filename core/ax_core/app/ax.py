@@ -16,6 +16,7 @@ from ..registry import Tool
 from ..settings import Settings
 from .calls import Calls
 from .core import Core
+from .listening import Listening
 from .runs import RunBlock
 from .tooling import Tooling
 from .verbs import Verbs
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from .serve import Serving
 
 
-class AX(Tooling, Calls, Verbs):
+class AX(Tooling, Calls, Verbs, Listening):
     """The controlled execution layer: every call through it is recorded before it acts.
 
     Nothing is opened before the first use: no file, no thread, no connection.
@@ -117,13 +118,21 @@ class AX(Tooling, Calls, Verbs):
         finally:
             current_override.reset(token)
 
-    def on(self, *names: str) -> Callable[[Handler], Handler]:
+    def on(self, *names: str, everywhere: bool = False) -> Callable[[Handler], Handler]:
         """Register the decorated function for events; it gets an :class:`ax_core.hooks.Event`.
+
+        Args:
+            everywhere: also for those of other processes (needs ``queue=``). Each process that registers one hears
+                each event, at least once while it is connected: a hint to look, as everything that a queue carries.
 
         Raises:
             ValueError: no such event.
         """
-        return self._core.hooks.on(*names)
+        if everywhere and self._core.queue is None:
+            raise PolicyError(
+                "what happens in other processes is heard through a queue, and this AX has none"
+            )
+        return self._core.hooks.on(*names, everywhere=everywhere)
 
     def for_namespace(self, ns: str) -> AX:
         """The same store for another tenant, who sees nothing of this one. Tools are shared."""

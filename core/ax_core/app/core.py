@@ -165,7 +165,12 @@ class Core:
         self.waiters, self.live = Waiters(self.clock), Live()
         self.owner = owner_id(self.clock.new_id()[-12:])
         self.post = None if self.queue is None else self._connect(self.queue)
-        self.tell = Tell(self.hooks, self.waiters.wake, None if self.post is None else self.post.offer)
+        post = self.post
+        self.tell = (
+            Tell(self.hooks, self.waiters.wake)
+            if post is None
+            else Tell(self.hooks, self.waiters.wake, post.offer, post.announce)
+        )
         # What dead processes left is classified before the first call, so that none can slip past it.
         now = self.clock.now()
         try:
@@ -178,6 +183,10 @@ class Core:
         if self.watching:
             self._watch.start()
         self._pid = os.getpid()  # last: a start that failed is tried again
+        if post is not None:
+            self.hooks.follow = partial(self._follow, post)
+            if self.hooks.everywhere:
+                self._follow(post)
 
     def _connect(self, queue: str) -> Post:
         """The way to the workers; connected to at its first use."""
@@ -196,6 +205,12 @@ class Core:
             self.waiters.wake,
             self.serving,
         )
+
+    def _follow(self, post: Post) -> None:
+        """Hand what happens in other processes to the handlers that want it."""
+        from .listening import handing_over
+
+        self.threads.spawn(partial(handing_over, self, post))
 
     def _forked(self) -> None:
         if self._db is not None and not self._db.survives_fork:

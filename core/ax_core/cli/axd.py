@@ -18,11 +18,13 @@ from .demo import demo
 from .doctor import doctor
 from .history import audit, tree
 from .inbox import inbox
+from .migrate import migrate
 from .show import show
 from .states import as_text, states
 from .steer import extend, pause, resume, rollback
 from .tasks import tasks
 from .tools import tools
+from .watch import watch
 from .worker import worker
 
 Command = Callable[..., int]
@@ -35,7 +37,8 @@ Exit codes: 0 done, 1 it did not apply (what was decided is printed), 2 wrong us
 GROUPS: dict[str, tuple[Command, ...]] = {
     "Look": (inbox, tasks, show, tree, audit, tools, states, doctor),
     "Decide": (confirm, reject, cancel, requeue, resolve, extend, rollback, pause, resume),
-    "Run": (worker,),
+    "Run": (worker, watch),
+    "Keep": (migrate,),
 }
 BEFORE_THE_COMMAND = {"--url": 1, "--ns": 1, "--by": 1, "--json": 0}
 """Options that may stand before the command too, and how many words follow each."""

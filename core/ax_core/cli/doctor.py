@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from ..clock import SystemClock
-from ..errors import StoreError
-from . import checks, record
+from ..errors import AXError
+from . import checks, record, server
 from .checks import FAIL, Check
 from .options import HERE, Where
 from .out import answer, text
@@ -36,9 +36,13 @@ def doctor(*, deep: Annotated[bool, Parameter(negative=())] = False, where: Wher
 
 def _findings(where: Where, deep: bool) -> Iterator[Check]:
     from ..store import inspect
+    from ..store.opening import default_url, in_a_file
 
     yield from checks.surroundings()
     try:
+        if not in_a_file(url := where.url or default_url()):
+            yield from server.findings(url, deep)
+            return
         place = located(where)
         if not place.exists:
             yield Check(FAIL, "file", f"there is no database at {place.path} ({place.source})", ADVICE)
@@ -54,8 +58,9 @@ def _findings(where: Where, deep: bool) -> Iterator[Check]:
             yield from record.people(tx)
             yield from record.declared(tx)
             if deep:
-                yield from record.depths(tx)
-    except StoreError as error:
+                yield from record.pages(tx)
+                yield from record.trails(tx)
+    except AXError as error:
         yield Check(FAIL, "database", str(error))
 
 

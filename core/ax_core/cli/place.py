@@ -30,10 +30,10 @@ class Place:
 
 
 def located(where: Where) -> Place:
-    """The file that the record is in.
+    """The file that the record is in, where it is one.
 
     Raises:
-        StoreError: the URL is none, or names no SQLite file.
+        StoreError: the URL names no file.
     """
     from ..store.dialects import sqlite_path
     from ..store.opening import default_url
@@ -41,25 +41,32 @@ def located(where: Where) -> Place:
     url = where.url or default_url()
     source = "--url" if where.url else "AX_URL" if os.environ.get("AX_URL") else "the default"
     try:
-        path = sqlite_path(url) if url.startswith("sqlite:") else None
+        path = sqlite_path(url)
     except PolicyError as odd:
         raise StoreError(f"{source}: {odd}") from None
-    if not url.startswith("sqlite:"):
-        kind = url.partition(":")[0] if "://" in url else repr(url)
-        raise StoreError(f"{source} names {kind}, but the record is a SQLite file for now: sqlite:///path")
     if path is None:
         raise StoreError(f"{source} names a database in memory, which only its own process can see")
     return Place(url, path.removeprefix("file:").partition("?")[0], source)
 
 
 @contextmanager
-def opened(where: Where) -> Iterator[AX]:
+def opened(where: Where, queue: str | None = None) -> Iterator[AX]:
     """The record, for reading and for verbs; no tool is registered in it, so none can run.
 
     Raises:
         StoreError: there is none, or it cannot be opened.
     """
     from ..app import AX
+    from ..store.opening import default_url, in_a_file
+
+    url = where.url or default_url()
+    if in_a_file(url):
+        _there(where)
+    with AX(url, queue=queue) as ax:
+        yield ax if where.ns == ax.namespace else ax.for_namespace(where.ns)
+
+
+def _there(where: Where) -> None:
     from ..store import inspect
 
     place = located(where)
@@ -68,8 +75,6 @@ def opened(where: Where) -> Iterator[AX]:
     with inspect.looking(place.path) as tx:
         if inspect.schema(tx) is None:
             raise StoreError(f"{place.path} ({place.source}) holds no record of AX: {ADVICE}")
-    with AX(place.url) as ax:
-        yield ax if where.ns == ax.namespace else ax.for_namespace(where.ns)
 
 
 ADVICE = "point --url or AX_URL at the one that your program uses, or run the program first"

@@ -117,13 +117,17 @@ def declared(tx: Tx) -> Iterator[Check]:
         yield Check(WARN, "paused", ", ".join(paused), "axd resume NAME lets it start again")
 
 
-def depths(tx: Tx) -> Iterator[Check]:
-    """Every page of the file, and every audit trail."""
+def pages(tx: Tx) -> Iterator[Check]:
+    """Every page of the file."""
     damage = inspect.damage(tx)
     message = damage or "every page is sound"
     yield judged(
         damage is None, "pages", message, "restore a backup, or run sqlite3's .recover on a copy", FAIL
     )
+
+
+def trails(tx: Tx) -> Iterator[Check]:
+    """Every audit trail."""
     count, broken = 0, []
     for id, head in inspect.every_task(tx):
         count += 1

@@ -200,7 +200,7 @@ def _place(tx: Tx, sub: Submission, wiring: Wiring, line: list[RunRow], doubled:
         tx.then(lambda: wiring.tell()(row))
         return Seat(row)
     if sub.here and (claimed := tasks.create_claimed(tx, row, detail)):
-        if wiring.hooks.wants("started"):
+        if wiring.tell.wants("started"):
             tx.then(partial(wiring.tell(), claimed))
         return Seat(claimed, claimed=True)
     queued = tasks.create(tx, _unclaimed(row, State.QUEUED), "submit", wiring.owner, detail)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import _thread
 from collections import deque
 from collections.abc import Callable, Collection
-from typing import Any
+from dataclasses import asdict
+from typing import Any, TypeVar
 
-from ..hooks import Hooks
+from ..control.tell import event_of
+from ..hooks import Event, Hooks
 from ..model import TaskRow
 from ..ports import NORMAL, URGENT, Job, Transport
 from ..registry import Registry, Tool
@@ -15,7 +17,10 @@ from ..store import Tx
 from ..threads import Threads
 from .scope import current_task
 
+T = TypeVar("T")
 BATCH = 500
+NEWS_KEPT = 10_000
+"""Events that wait to be announced while the queue is slow; older ones are let go."""
 
 
 class Post:
@@ -42,6 +47,7 @@ class Post:
         self._imports, self._registry, self._threads, self._hooks = tuple(imports), registry, threads, hooks
         self._wake = wake
         self._outbox: deque[Job] = deque()
+        self._news: deque[dict[str, Any]] = deque(maxlen=NEWS_KEPT)
         self._sending = _thread.allocate_lock()
         self._listening = _thread.allocate_lock()
 
@@ -70,7 +76,12 @@ class Post:
     def after_commit(self, tx: Tx, row: TaskRow) -> None:
         """Send a job for a task that its caller has just had recorded."""
         priority = URGENT if row.origin == "call" else NORMAL
-        tx.then(lambda: self.send(Job(row.id, row.ns, priority=priority, reply_to=self.client_id)))
+
+        def sent() -> None:
+            self.send(Job(row.id, row.ns, priority=priority, reply_to=self.client_id))
+            self.announce(row.ns, event_of(row, "queued", {}))
+
+        tx.then(sent)
 
     def offer(self, row: TaskRow) -> None:
         """Send a job for a task that became ready again; not for one that belongs to a caller of this process."""
@@ -81,8 +92,12 @@ class Post:
     def send(self, job: Job) -> None:
         """Send a job, later, together with others; never blocks."""
         self._outbox.append(job)
-        if self._sending.acquire(False):
-            self._threads.spawn(self._send)
+        self._start()
+
+    def announce(self, ns: str, event: Event) -> None:
+        """Publish an event, later, together with others; never blocks."""
+        self._news.append({"ns": ns, "from": self.client_id, **asdict(event)})
+        self._start()
 
     def close(self) -> None:
         """Send what is left, and close the transport."""
@@ -94,20 +109,31 @@ class Post:
         for task_id in task_ids:
             self._wake(task_id)
 
+    def _start(self) -> None:
+        if self._sending.acquire(False):
+            self._threads.spawn(self._send)
+
     def _send(self) -> None:
         while True:
             self._publish()
             self._sending.release()
             # Something may have come between the last look and the release, and found this one still busy.
-            if not self._outbox or not self._sending.acquire(False):
+            if not (self._outbox or self._news) or not self._sending.acquire(False):
                 return
 
     def _publish(self) -> None:
-        while self._outbox:
-            jobs: list[Job] = []
-            while self._outbox and len(jobs) < BATCH:
-                jobs.append(self._outbox.popleft())
+        while self._outbox or self._news:
             try:
-                self.transport.publish(jobs)
+                if jobs := _taken(self._outbox):
+                    self.transport.publish(jobs)
+                if news := _taken(self._news):
+                    self.transport.announce(news)
             except Exception as error:
                 self._hooks.complain("jobs could not be sent; workers find them by looking", error)
+
+
+def _taken(waiting: deque[T]) -> list[T]:
+    taken: list[T] = []
+    while waiting and len(taken) < BATCH:
+        taken.append(waiting.popleft())
+    return taken

@@ -1,4 +1,4 @@
-"""How text is kept, so that it compares as bytes on every database: migrations and declared tables use the same words."""
+"""How text is kept, so that it compares as bytes on every database: the words of migrations and declared tables."""
 
 from __future__ import annotations
 

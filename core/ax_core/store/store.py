@@ -21,11 +21,13 @@ class Lent(Protocol):
 
     Attributes:
         connection: what the tool gets.
-        tx: what AX writes its own record in, as its last statements.
     """
 
     connection: Connection
-    tx: Tx
+
+    @property
+    def tx(self) -> Tx:
+        """What AX writes its own record in, as its last statements."""
 
     def check(self) -> None:
         """Whether there is anything to commit; raises PolicyError where the tool ended it itself."""
@@ -72,7 +74,7 @@ class Store(ABC):
         An interrupted caller's operation still completes.
 
         Raises:
-            StoreError: the database refused; nothing of ``op`` is stored, unless the message says that this is not known.
+            StoreError: the database refused; nothing is stored, unless the message says that this is not known.
         """
 
     async def awrite(self, op: Op[T], name: str = "control", durable: bool = False) -> T:
@@ -99,7 +101,7 @@ class Store(ABC):
     def transaction(self) -> Lent:
         """Begin a transaction for a TRANSACTIONAL body."""
 
-    def beat(self) -> None:
+    def beat(self) -> None:  # noqa: B027 - most need nothing
         """What the store needs once a heartbeat."""
 
     @property

@@ -62,7 +62,7 @@ for _wide in (audit, attempt, approval, request, idempotency, lock, tool):
 
 def _index(name: str, *columns: Any, unique: bool = False, where: str | None = None) -> None:
     """An index; of the rows ``where`` only, but on MySQL, which has no such indexes."""
-    only = {f"{name}_where": text(where) for name in ("sqlite", "postgresql")} if where else {}
+    only: dict[str, Any] = {f"{of}_where": text(where) for of in ("sqlite", "postgresql")} if where else {}
     Index(name, *columns, unique=unique, **only)
 
 

@@ -1,4 +1,4 @@
-"""The databases that AX keeps its record in: servers that are started when a test first needs one, and fresh databases."""
+"""The databases that AX keeps its record in: servers, started when a test first needs one, and fresh databases."""
 
 from __future__ import annotations
 

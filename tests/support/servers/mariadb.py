@@ -30,7 +30,14 @@ class MariaDB(Server):
             self.run(self.program, "--no-defaults", "--initialize-insecure", data)
             return
         install = find(("mariadb-install-db", "mysql_install_db"), self.places)
-        self.run(install, "--no-defaults", data, "--auth-root-authentication-method=normal", "--skip-test-db")
+        self.run(
+            install,
+            "--no-defaults",
+            data,
+            "--auth-root-authentication-method=normal",
+            "--skip-test-db",
+            f"--tmpdir={self.folder}",
+        )
 
     def command(self) -> list[str]:
         """In the foreground, on loopback."""
@@ -39,6 +46,7 @@ class MariaDB(Server):
             "bind_address": "127.0.0.1",
             "port": str(self.port),
             "socket": f"{self.folder}/socket",
+            "tmpdir": str(self.folder),
             "pid_file": f"{self.folder}/pid",
             "innodb_buffer_pool_size": "32M",
         }

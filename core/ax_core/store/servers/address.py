@@ -42,7 +42,8 @@ class Address:
         self.where = self.url.render_as_string(hide_password=True)
         self.dialect = _dialect(self.url.get_driver_name())
         self._given = engine
-        self._args, self._kwargs = self.url.get_dialect()().create_connect_args(self.url)
+        args, given = self.url.get_dialect()().create_connect_args(self.url)
+        self._args, self._kwargs = list(args), dict(given)
         self._engine: Engine | None = engine
 
     def connect(self) -> Any:

@@ -65,8 +65,8 @@ class ServerHeld:
             raise PolicyError(UNDONE)
         if not self._dialect.in_transaction(self._raw):
             raise PolicyError(
-                "a statement of the tool ended the transaction of ctx.connection (COMMIT, or a change of a table, which "
-                "this database commits by itself): a TRANSACTIONAL tool must not"
+                "a statement of the tool ended the transaction of ctx.connection (COMMIT, or a change of a table, "
+                "which this database commits by itself): a TRANSACTIONAL tool must not"
             )
 
     def commit(self) -> None:
@@ -99,7 +99,7 @@ class ServerHeld:
         self._close(broken)
 
     def abort(self) -> None:
-        """From another thread: end it under a body that does not end, so that it holds no lock any more. Never blocks."""
+        """From another thread: end it under a body that does not end, and its locks with it. Never blocks."""
         self._aborted = True
 
         def end() -> None:

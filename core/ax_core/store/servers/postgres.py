@@ -26,6 +26,10 @@ class Postgres(ServerDialect):
     advice = (
         ("password authentication", "refuses this user: check user and password in the URL"),
         ("no pg_hba.conf entry", "lets nobody in from here: see its pg_hba.conf"),
+        (
+            "fatal: database",
+            "does not exist, or takes no connections: create it (createdb), or correct the URL",
+        ),
         ("#3d000", "does not exist: create it (createdb), or correct the URL"),
         ('" does not exist', "lacks something: run axd migrate, or correct the URL"),
         (
