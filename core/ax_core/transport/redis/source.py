@@ -62,7 +62,7 @@ class RedisSource:
 
     def _fetch(self, limit: int, wait: float) -> list[Delivery]:
         streams = self._in_order()
-        taken = self._ask((scripts.TAKE, len(streams), *streams, GROUP, self._consumer, limit))
+        taken = self._take(streams, limit)
         if not taken and wait > 0:
             taken = self._block(streams, limit, wait)
         self.last_poll = self._link.clock.monotonic()
@@ -74,28 +74,49 @@ class RedisSource:
             self.give_back(surplus)
         return found[: len(found) - len(surplus)]
 
+    def _take(self, streams: list[str], limit: int) -> list[Any]:
+        """What is there; groups that are not, or were lost with everything else, are made."""
+        ask = (scripts.TAKE, len(streams), *streams, GROUP, self._consumer, limit)
+        taken, problem = self._ask(ask)
+        if problem is not None and b"NOGROUP" in problem:
+            problem = self._make_groups(streams)
+            if not taken:
+                taken, problem = self._ask(ask)
+        if problem is not None:
+            error = TransportError(problem.decode(errors="replace"))
+            self._link.refused("hand out all", error)
+            if not taken:  # else those come first
+                raise error
+        return list(taken)
+
+    def _make_groups(self, streams: list[str]) -> bytes | None:
+        """Make those that are not there; what was wrong with one."""
+        made = self._wire.ask(*(("XGROUP", "CREATE", s, GROUP, "0", "MKSTREAM") for s in streams))
+        wrong = [str(reply) for reply in made if isinstance(reply, Refused) and "BUSYGROUP" not in str(reply)]
+        return wrong[0].encode() if wrong else None
+
     def _block(self, streams: list[str], limit: int, wait: float) -> list[Any]:
         most = max(1, limit // len(streams))  # COUNT is per stream
         millis = max(1, int(wait * 1000))
         group: Command = ("XREADGROUP", "GROUP", GROUP, self._consumer, "COUNT", most, "BLOCK", millis)
-        got = self._ask((*group, "STREAMS", *streams, *(">" for _ in streams)))
+        got = self._wire.ask((*group, "STREAMS", *streams, *(">" for _ in streams)))[0]
+        if isinstance(got, Refused) and any(gone in str(got) for gone in ("NOGROUP", "UNBLOCKED")):
+            return []  # it was lost while this read waited for it; the next look makes it anew
+        self._agreed([got])
         return [(stream, *entry) for stream, entries in got or () for entry in entries]
 
     def _ask(self, command: Command) -> Any:
-        """The reply; groups that are not there, or were lost with everything else, are made first."""
-        reply = self._wire.ask(command)[0]
-        if isinstance(reply, Refused) and any(gone in str(reply) for gone in ("NOGROUP", "UNBLOCKED")):
-            made = self._wire.ask(
-                *(("XGROUP", "CREATE", stream, GROUP, "0", "MKSTREAM") for stream in self._streams)
-            )
-            self._link.accepted([r for r in made if "BUSYGROUP" not in str(r)])
-            reply = self._wire.ask(command)[0]
+        replies = self._wire.ask(command)
+        self._agreed(replies)
+        return replies[0]
+
+    def _agreed(self, replies: Sequence[Any]) -> None:
         try:
-            self._link.accepted([reply])
+            self._link.accepted(replies)
         except TransportError as error:
-            self._link.complain("the queue hands out nothing", error)
+            self._link.refused("hand out jobs", error)
             raise
-        return reply
+        self._link.went("hand out jobs")
 
     def _in_order(self) -> list[str]:
         """The streams, the urgent first; queues take turns, and so does, now and then, the other end."""
