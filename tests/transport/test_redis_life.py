@@ -149,14 +149,14 @@ def test_what_comes_while_a_worker_closes_goes_back(redis_url: str) -> None:
 
 def before_blocking(source: Any, do: Any) -> None:
     """Do something right before the source's next read that waits."""
-    block = source._block
+    intake, block = source._intake, source._intake._block
 
     def between(*given: Any) -> Any:
-        source._block = block
+        intake._block = block
         do()
         return block(*given)
 
-    source._block = between
+    intake._block = between
 
 
 def test_scripts_that_the_server_forgot_are_sent_again(redis_url: str, client: Any) -> None:
