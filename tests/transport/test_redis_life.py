@@ -311,7 +311,7 @@ def test_a_stream_that_is_none_does_not_keep_the_others_from_their_workers(
     urgent = stream[:-1] + "0"
     client.set(urgent, "not a stream")
     transport.publish(jobs("a", "b"))
-    assert ids(take(source, 1)) == ["a"]
+    assert ids(source.fetch(1, 0)) == ["a"]
     assert len(said) == 1
     assert transport.publish(jobs("refused", priority=0)) is False
     client.delete(urgent)

@@ -24,7 +24,7 @@ local taken, left, problem = {}, tonumber(ARGV[3]), false
 for _, stream in ipairs(KEYS) do
   local got = redis.pcall('XREADGROUP', 'GROUP', ARGV[1], ARGV[2], 'COUNT', left, 'STREAMS', stream, '>')
   if got and got.err then
-    problem = problem or got.err
+    if not problem or string.find(got.err, 'NOGROUP') then problem = got.err end -- that one can be mended
   elseif got then
     for _, entry in ipairs(got[1][2]) do
       taken[#taken + 1] = {stream, entry[1], entry[2]}
