@@ -39,6 +39,7 @@ class TestRedis(TransportContract):
             {"v": "1", "t": "", "n": "tenant"},
             {"v": "1", "t": "new\nline", "n": "tenant"},
             {"": ""},
+            {"v": "1", "t": "many", "n": "fields", **{str(i): "x" for i in range(200)}},
         ]
 
         def put() -> int:

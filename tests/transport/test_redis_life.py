@@ -149,15 +149,14 @@ def test_what_comes_while_a_worker_closes_goes_back(redis_url: str) -> None:
 
 def before_blocking(source: Any, do: Any) -> None:
     """Do something right before the source's next read that waits."""
-    ask = source._ask
+    intake, block = source._intake, source._intake._block
 
-    def between(command: Any) -> Any:
-        if command[0] == "XREADGROUP":
-            source._ask = ask
-            do()
-        return ask(command)
+    def between(*given: Any) -> Any:
+        intake._block = block
+        do()
+        return block(*given)
 
-    source._ask = between
+    intake._block = between
 
 
 def test_scripts_that_the_server_forgot_are_sent_again(redis_url: str, client: Any) -> None:
@@ -282,6 +281,55 @@ def test_a_client_that_dies_around_a_publish_leaves_one_job_or_none(
         assert client.died()
     transport = open_transport(redis_url)
     assert transport.health().waiting["default"] == arrived
+    transport.close()
+
+
+def test_a_full_server_takes_nothing_more_and_still_hands_out(said: Said) -> None:
+    """With noeviction, as it should be set: publishing says False once it is full, and workers make room."""
+    with Redis() as server:
+        transport = open_transport(server.url, complain=said)
+        source = transport.source("w", ["default"])
+        source.fetch(1, 0)
+        assert transport.publish(jobs("a", "b", reply_to="client"))
+        server.client().config_set("maxmemory", "1")
+        assert [transport.publish(jobs("c")) for _ in range(20)] == [False] * 20
+        source.done(take(source, 2))
+        assert (transport.health().waiting["default"], transport.health().fetched["default"]) == (0, 0)
+        assert [line for line in said if "publish" in line] == ["the queue could not publish"]
+        server.client().config_set("maxmemory", "0")
+        assert transport.publish(jobs("c"))
+        assert ids(take(source, 1)) == ["c"]
+        transport.close()
+
+
+def test_a_stream_that_is_none_does_not_keep_the_others_from_their_workers(
+    redis_url: str, client: Any, stream: str, said: Said
+) -> None:
+    """Whoever put something else under its name."""
+    transport = open_transport(redis_url, complain=said)
+    source = transport.source("w", ["default"])
+    urgent = stream[:-1] + "0"
+    client.set(urgent, "not a stream")
+    transport.publish(jobs("a", "b"))
+    assert ids(source.fetch(1, 0)) == ["a"]
+    assert len(said) == 1
+    assert transport.publish(jobs("refused", priority=0)) is False
+    client.delete(urgent)
+    transport.publish(jobs("urgent", priority=0))
+    assert sorted(ids(take(source, 2))) == ["b", "urgent"]
+    transport.close()
+
+
+def test_a_stream_that_was_deleted_is_served_again_while_others_are_busy(
+    redis_url: str, client: Any, stream: str
+) -> None:
+    """Its group is made anew by the way."""
+    transport = open_transport(redis_url)
+    source = transport.source("w", ["default"])
+    source.fetch(1, 0)
+    client.delete(stream[:-1] + "0")
+    transport.publish([*jobs("urgent", priority=0), *jobs(*(f"normal-{i}" for i in range(50)))])
+    assert "urgent" in [ids(source.fetch(1, 1))[0] for _ in range(3)]
     transport.close()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from ...ports import Job
 
 VERSION = "1"
-_ID_BYTES, _NS_BYTES = 100, 1000
+_ID_BYTES, _NS_BYTES, _FIELDS = 100, 1000, 100
 
 
 class Garbage(Exception):
@@ -24,8 +24,10 @@ def job(raw: list[bytes], queue: str, priority: int) -> Job:
     """The job of an entry's fields; unknown ones are for later versions, and passed over.
 
     Raises:
-        Garbage: a field is missing, not text, too long or of another version.
+        Garbage: a field is missing, not text, too long or of another version, or there are too many.
     """
+    if len(raw) > _FIELDS:
+        raise Garbage(f"{len(raw) // 2} fields")
     found = dict(zip(raw[::2], raw[1::2], strict=True))
     if (version := found.get(b"v")) != VERSION.encode():
         raise Garbage("no version" if version is None else f"version {version[:20]!r} is unknown here")

@@ -27,6 +27,7 @@ class Link:
         self.address, self.clock, self.complain = address, clock, complain
         self.keys = Keys(address.prefix)
         self.outage = Outage(address.shown, clock, complain)
+        self._refused: set[str] = set()
         self._shared = SharedWire(self.wire(0.0))
 
     def wire(self, blocks: float) -> Wire:
@@ -67,9 +68,20 @@ class Link:
             self.ask(*commands)
         except TransportError as error:
             if isinstance(error.__cause__, Refused):  # an outage is complained about where it is noticed
-                self.complain(f"the queue could not {what}", error.__cause__)
+                self.refused(what, error)
             return False
+        self.went(what)
         return True
+
+    def refused(self, what: str, error: TransportError) -> None:
+        """Complain that the server refuses something: once, until it goes again."""
+        if what not in self._refused:
+            self._refused.add(what)
+            self.complain(f"the queue could not {what}", error)
+
+    def went(self, what: str) -> None:
+        """It goes, maybe again."""
+        self._refused.discard(what)
 
     def close(self) -> None:
         """Close the wire for questions."""

@@ -58,8 +58,9 @@ class Listener:
         try:
             self._link.accepted(replies)
         except TransportError as error:
-            self._link.complain("the queue wakes nobody", error)
+            self._link.refused("wake anybody", error)
             raise
+        self._link.went("wake anybody")
         for _, entries in replies[-1] or ():
             ids = [task_id for _, raw in entries for task_id in _ids(raw)]
             self._told += [entry_id for entry_id, _ in entries]

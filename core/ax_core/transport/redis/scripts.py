@@ -18,15 +18,14 @@ class Script(str):
 
 
 TAKE = Script("""
--- At most ARGV[3] new entries of KEYS, the first stream first, as {stream, id, fields}.
-local taken, left = {}, tonumber(ARGV[3])
+-- {entries, problem}: at most ARGV[3] new entries of KEYS, the first stream first, as {stream, id, fields}; and what
+-- was wrong with a stream. Others are read all the same, and what was taken must not be lost with an error.
+local taken, left, problem = {}, tonumber(ARGV[3]), false
 for _, stream in ipairs(KEYS) do
   local got = redis.pcall('XREADGROUP', 'GROUP', ARGV[1], ARGV[2], 'COUNT', left, 'STREAMS', stream, '>')
   if got and got.err then
-    if #taken == 0 then return got end
-    break -- what was taken before must not be lost with an error
-  end
-  if got then
+    if not problem or string.find(got.err, 'NOGROUP') then problem = got.err end -- that one can be mended
+  elseif got then
     for _, entry in ipairs(got[1][2]) do
       taken[#taken + 1] = {stream, entry[1], entry[2]}
       left = left - 1
@@ -34,7 +33,7 @@ for _, stream in ipairs(KEYS) do
   end
   if left <= 0 then break end
 end
-return taken
+return {taken, problem}
 """)
 
 # Whether entry ARGV[at] of KEYS[i] is still with consumer ARGV[2]; a lost group is nobody's.

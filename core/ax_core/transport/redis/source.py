@@ -11,14 +11,10 @@ from ...errors import TransportError
 from ...ports import PRIORITIES, Delivery, checked_name
 from ..outage import Pause
 from . import scripts
-from .address import Refused
 from .entries import Garbage, job, shortened
+from .intake import Intake
 from .keys import DEAD_KEPT, GROUP, REPLIES_KEPT, REPLIES_MS
 from .link import BLOCK, Link
-from .wire import Command
-
-FROM_BELOW = 8
-"""One fetch in so many begins with the least urgent jobs, so that no flood of urgent ones holds them up for ever."""
 
 FORGOTTEN_MS = 3_600_000
 PRUNE_SECONDS = 60.0
@@ -31,12 +27,11 @@ class RedisSource:
         if not queues:
             raise ValueError("a source needs a queue")
         self._link, self._consumer = link, checked_name("source", consumer)
-        self._queues = list(dict.fromkeys(queues))
-        self._streams = {link.keys.queue(q, p): (q, p) for p in PRIORITIES for q in self._queues}
-        self._wire, self._pause = link.wire(BLOCK), Pause(link.clock)
+        named = list(dict.fromkeys(queues))
+        self._streams = {link.keys.queue(q, p): (q, p) for p in PRIORITIES for q in named}
+        self._intake, self._pause = Intake(link, consumer, named), Pause(link.clock)
         self._closed = threading.Event()
         self._fetching = threading.Lock()
-        self._fetches = 0
         self._pruned = self.last_poll = link.clock.monotonic()
 
     # -- fetching ----------------------------------------------------------------------------------------------------
@@ -61,10 +56,7 @@ class RedisSource:
         return []
 
     def _fetch(self, limit: int, wait: float) -> list[Delivery]:
-        streams = self._in_order()
-        taken = self._ask((scripts.TAKE, len(streams), *streams, GROUP, self._consumer, limit))
-        if not taken and wait > 0:
-            taken = self._block(streams, limit, wait)
+        taken = self._intake.next(limit, wait)
         self.last_poll = self._link.clock.monotonic()
         self._pause.over()
         found = self._read([(*entry, 1) for entry in taken])
@@ -73,37 +65,6 @@ class RedisSource:
         if surplus:
             self.give_back(surplus)
         return found[: len(found) - len(surplus)]
-
-    def _block(self, streams: list[str], limit: int, wait: float) -> list[Any]:
-        most = max(1, limit // len(streams))  # COUNT is per stream
-        millis = max(1, int(wait * 1000))
-        group: Command = ("XREADGROUP", "GROUP", GROUP, self._consumer, "COUNT", most, "BLOCK", millis)
-        got = self._ask((*group, "STREAMS", *streams, *(">" for _ in streams)))
-        return [(stream, *entry) for stream, entries in got or () for entry in entries]
-
-    def _ask(self, command: Command) -> Any:
-        """The reply; groups that are not there, or were lost with everything else, are made first."""
-        reply = self._wire.ask(command)[0]
-        if isinstance(reply, Refused) and any(gone in str(reply) for gone in ("NOGROUP", "UNBLOCKED")):
-            made = self._wire.ask(
-                *(("XGROUP", "CREATE", stream, GROUP, "0", "MKSTREAM") for stream in self._streams)
-            )
-            self._link.accepted([r for r in made if "BUSYGROUP" not in str(r)])
-            reply = self._wire.ask(command)[0]
-        try:
-            self._link.accepted([reply])
-        except TransportError as error:
-            self._link.complain("the queue hands out nothing", error)
-            raise
-        return reply
-
-    def _in_order(self) -> list[str]:
-        """The streams, the urgent first; queues take turns, and so does, now and then, the other end."""
-        self._fetches += 1
-        turn = self._fetches % len(self._queues)
-        queues = self._queues[turn:] + self._queues[:turn]
-        priorities = PRIORITIES[::-1] if self._fetches % FROM_BELOW == 0 else PRIORITIES
-        return [self._link.keys.queue(q, p) for p in priorities for q in queues]
 
     def _read(self, taken: Sequence[tuple[Any, ...]]) -> list[Delivery]:
         """The jobs of entries (stream, id, fields, times); garbage goes aside."""
@@ -171,7 +132,7 @@ class RedisSource:
         self._closed.set()
         # A fetch that blocks ends within a second; what it brings it gives back.
         if self._fetching.acquire(timeout=BLOCK + 1.0):
-            self._wire.drop()
+            self._intake.wire.drop()
             self._fetching.release()
         self._prune(0, self._consumer)
 
