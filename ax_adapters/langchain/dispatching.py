@@ -14,10 +14,11 @@ from ax_core import AXError, ConfirmationPending, PolicyError, ToolFailed
 from ax_core.dispatch import Answer, Call, current_run
 from ax_core.schema import Invalid
 
-from ..bridge import Binding, Identity, Responded, adecide, decide
+from ..bridge import Binding, Identity, Responded, Wants, aperform, perform
 from .arguments import problem_call
-from .confirming import answer_given, ask, can_pause, take_answer
+from .confirming import Confirming, can_pause
 from .identity import identify
+from .node import under
 from .pending import Pending, current_pending, dispatching
 from .registering import registered
 from .results import ErrorAnswer, judged, paired, replayed
@@ -34,7 +35,7 @@ def dispatch(
     else:
         body, is_async = _body(binding, pending, base._run, args, kw), False
     identity, call = prepared(binding, pending, body, is_async)
-    return _delivered(see_through(binding, pending, call), pending, identity)
+    return _delivered(perform(see_through(binding, pending, call), binding.ax), pending, identity)
 
 
 async def adispatch(
@@ -43,61 +44,35 @@ async def adispatch(
     """:func:`dispatch` for ``_arun``: the body runs on this loop, in this context."""
     pending = _pending(tool, args, kw)
     identity, call = prepared(binding, pending, _abody(binding, pending, base._arun, args, kw), True)
-    return _delivered(await asee_through(binding, pending, call), pending, identity)
+    answer = await aperform(see_through(binding, pending, call), binding.ax)
+    return _delivered(answer, pending, identity)
 
 
-def see_through(binding: Binding, pending: Pending, call: Call) -> Answer | Responded:
-    """Carry a call out, pausing the graph where a person must decide.
+def see_through(binding: Binding, pending: Pending, call: Call) -> Wants[Answer | Responded]:
+    """Carry a call out, pausing the graph where a person must decide or the tool itself asks.
 
     Raises:
         AXError: a verdict; ``pending.verdict`` is it.
     """
-    ax, asks = binding.ax, _pauses_for_people(binding, pending, call)
     try:
-        if asks and answer_given(pending):
-            take_answer(pending, ax.find_request(call.request_id or ""))
-        while True:
-            try:
-                return ax.dispatch(call, pauses())
-            except ConfirmationPending as waiting:
-                if not asks or waiting.task_id is None:
-                    raise
-                task = ax.get(waiting.task_id)
-                said = ask(pending, task)
-                if decide(ax, task, said).done and said.kind == "respond":
-                    return Responded(said.message or "")
+        if call.request_id is None or not can_pause(pending):
+            return (yield "dispatch", call, pauses())
+        here = Confirming(pending, call.request_id)
+        if here.resumed and (said := (yield from here.settle())) is not None:
+            return said
+        try:
+            return (yield "dispatch", call, pauses())
+        except ConfirmationPending as waiting:
+            if not binding.policy.confirm or waiting.task_id is None:
+                raise
+            return (yield from here.ask(waiting.task_id))
+        except questions() as pause:
+            return (yield from here.paused(pause))
     except PolicyError:  # the host's mistake, not something to tell a model
         raise
     except AXError as verdict:
         pending.verdict = verdict
         raise
-
-
-async def asee_through(binding: Binding, pending: Pending, call: Call) -> Answer | Responded:
-    """:func:`see_through` on an event loop."""
-    ax, asks = binding.ax, _pauses_for_people(binding, pending, call)
-    try:
-        if asks and answer_given(pending):
-            take_answer(pending, await ax.afind_request(call.request_id or ""))
-        while True:
-            try:
-                return await ax.adispatch(call, pauses())
-            except ConfirmationPending as waiting:
-                if not asks or waiting.task_id is None:
-                    raise
-                task = await ax.aget(waiting.task_id)
-                said = ask(pending, task)
-                if (await adecide(ax, task, said)).done and said.kind == "respond":
-                    return Responded(said.message or "")
-    except PolicyError:
-        raise
-    except AXError as verdict:
-        pending.verdict = verdict
-        raise
-
-
-def _pauses_for_people(binding: Binding, pending: Pending, call: Call) -> bool:
-    return bool(binding.policy.confirm) and call.request_id is not None and can_pause(pending)
 
 
 def refuse(binding: Binding, pending: Pending, problem: Invalid) -> None:
@@ -134,6 +109,12 @@ def pauses() -> tuple[type[BaseException], ...]:
     """What LangGraph raises to pause or to leave a node: never a failure of the tool."""
     errors = sys.modules.get("langgraph.errors")
     return (errors.GraphBubbleUp,) if errors is not None else ()
+
+
+def questions() -> tuple[type[BaseException], ...]:
+    """What LangGraph raises where a tool's body asks something."""
+    errors = sys.modules.get("langgraph.errors")
+    return (errors.GraphInterrupt,) if errors is not None else ()
 
 
 def _pending(tool: Any, args: tuple[Any, ...], kw: dict[str, Any]) -> Pending:
@@ -195,7 +176,8 @@ def _body(
         token = dispatching.set((*dispatching.get(), id(tool)))
         try:
             a, k = _edited(tool, admitted, kw, pending) if pending.edited(admitted) else (args, kw)
-            return paired(judged(run(tool, *a, **k)), tool, binding.ax)
+            with under(pending.inside):
+                return paired(judged(run(tool, *a, **k)), tool, binding.ax)
         finally:
             dispatching.reset(token)
 
@@ -211,7 +193,8 @@ def _abody(
         token = dispatching.set((*dispatching.get(), id(tool)))
         try:
             a, k = _edited(tool, admitted, kw, pending) if pending.edited(admitted) else (args, kw)
-            return paired(judged(await run(tool, *a, **k)), tool, binding.ax)
+            with under(pending.inside):
+                return paired(judged(await run(tool, *a, **k)), tool, binding.ax)
         finally:
             dispatching.reset(token)
 

@@ -13,6 +13,7 @@ from typing import Any
 from ax_core import keys
 
 from ..bridge import Identity, ordinals
+from .node import whole
 
 
 def identify(
@@ -26,6 +27,7 @@ def identify(
     run_id = str(named_run) if named_run else _run_of_message(ns, session, conf)
     if not place or not (pad := conf.get("__pregel_scratchpad")):
         return Identity(run_id=run_id, session=session)
+    pad = whole(pad)
     # A bare tool.invoke(args) inside a node has no tool call id: its arguments stand in.
     who = f"id:{tool_call_id}" if tool_call_id else f"args:{'?' if args is None else keys.args_hash(args)}"
     # Some releases of LangGraph make a scratchpad per attempt of the node, older ones of 1.2 one for all.

@@ -31,6 +31,8 @@ POINTS = (
     "control.after_commit",
     "recover.before_commit",
     "recover.after_commit",
+    "trail.before_commit",
+    "trail.after_commit",
 )
 
 _armed: dict[str, Callable[[], None]] = {}

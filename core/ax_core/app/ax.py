@@ -18,6 +18,7 @@ from .calls import Calls
 from .core import Core
 from .runs import RunBlock
 from .tooling import Tooling
+from .trail import Trails
 from .verbs import Verbs
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from .serve import Serving
 
 
-class AX(Tooling, Calls, Verbs):
+class AX(Tooling, Calls, Trails, Verbs):
     """The controlled execution layer: every call through it is recorded before it acts.
 
     Nothing is opened before the first use: no file, no thread, no connection.

@@ -1,0 +1,171 @@
+"""One execution of a node as LangGraph pauses and resumes it: its resume values by number, and how to ask for one."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from langchain_core.runnables.config import var_child_runnable_config
+
+from ax_core import Task, keys
+
+from ..bridge import Newest
+from .answers import answers_to
+from .slots import Slot
+
+
+class Execution:
+    """What the calls of one execution of a node share.
+
+    Attributes:
+        offered: what is raised to ask a question, before the question is on the trail.
+        refused: an answer was none; who would ask raises this instead.
+        passed: numbers that code of the node itself must not be given.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.offered: dict[Slot, BaseException] = {}
+        self.refused: BaseException | None = None
+        self.passed: set[int] = set()
+
+
+executions: Newest[Execution] = Newest(Execution)
+
+
+class Node:
+    """A node that runs, as one of its calls sees it.
+
+    Attributes:
+        trail: where its questions are noted: the same in every execution of this step of the graph.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._config = config
+        conf: Mapping[str, Any] = config["configurable"]
+        self._pad = whole(conf["__pregel_scratchpad"])
+        self._send = conf.get("__pregel_send", _nothing)
+        self.here = executions.of(self._pad)
+        self.thread, self.place = conf.get("thread_id"), str(conf.get("checkpoint_ns") or "")
+        self.trail = f"lg-asked:{keys.digest(str(self.thread or ''), self.place)[:40]}"
+
+    @property
+    def resumed(self) -> bool:
+        """Whether there are values at all."""
+        return bool(self._pad.resume) or self._pad.get_null_resume(False) is not None
+
+    @property
+    def next(self) -> int:
+        """The number that the next answer will have."""
+        return len(self._pad.resume)
+
+    def value(self, number: int) -> Any:
+        """A resume value; None: it has not come."""
+        if number < len(self._pad.resume):
+            return self._pad.resume[number]
+        return self._pad.get_null_resume(False) if number == len(self._pad.resume) else None
+
+    def take(self, number: int, checked: Task | None) -> None:
+        """Let LangGraph save a value as given; what is no answer to ``checked`` is refused before.
+
+        Raises:
+            ValidationError: it is refused.
+        """
+        with self.here.lock:
+            if self.value(number) is not None:
+                self._interrupt({}, checked, lambda: number, self._pad.get_null_resume)
+
+    def keep(self, number: int) -> None:
+        """Put a value that a tool's body will take in its place, before anybody else takes that number."""
+        with self.here.lock:
+            if number == self.next and (value := self._pad.get_null_resume(True)) is not None:
+                self._pad.resume.append(value)
+
+    def save(self) -> None:
+        """Let LangGraph keep every value so far, though not all were taken yet."""
+        if self._pad.resume:
+            self._send([("__resume__", list(self._pad.resume))])
+
+    def asks(self, payload: Any, checked: Task | None = None) -> BaseException:
+        """What LangGraph's ``interrupt`` would raise now."""
+        from langgraph.errors import GraphInterrupt
+
+        try:
+            self._interrupt(payload, checked, lambda: self.next, _nothing)
+        except GraphInterrupt as asked:
+            return asked
+        raise AssertionError("an interrupt that has no value went on")
+
+    def step_over(self, numbers: Sequence[int]) -> None:
+        """Code of the node itself counts its interrupts, too: let it not be given these."""
+        for number in numbers:
+            if number < self.next and number not in self.here.passed:
+                self.here.passed.add(number)
+                self._pad.interrupt_counter()
+
+    def seen_by_body(self, numbers: Sequence[int], nested: bool) -> dict[str, Any]:
+        """The part of the config under which a tool's body is given its own values and no other.
+
+        Args:
+            numbers: its values so far; the next that it asks for is new.
+            nested: the value that nobody has taken is for a graph that it runs.
+        """
+        left = iter(numbers)
+        null: Any = _Null(self._pad, nested)
+        return self._view(lambda: next(left, self.next), null)
+
+    def _interrupt(self, payload: Any, checked: Task | None, number: Callable[[], int], null: Any) -> None:
+        from langgraph.types import interrupt
+
+        schema = {} if checked is None or not _takes_schema(interrupt) else {"response_schema": answers_to(checked)}
+        with under(self._view(number, null), self._config):
+            interrupt(payload, **schema)
+
+    def _view(self, number: Callable[[], int], null: Any) -> dict[str, Any]:
+        def send(writes: Sequence[tuple[str, Any]]) -> None:
+            # LangGraph saves the values up to the one that was taken, and the last to save wins.
+            self._send([(to, list(self._pad.resume) if to == "__resume__" else what) for to, what in writes])
+
+        pad = dataclasses.replace(self._pad, interrupt_counter=number, get_null_resume=null)
+        return {"__pregel_scratchpad": pad, "__pregel_send": send}
+
+
+class _Null:
+    """The value that nobody has taken yet, as the body of one call sees it."""
+
+    def __init__(self, pad: Any, given: bool) -> None:
+        self.whole, self._given = pad, given
+
+    def __call__(self, consume: bool = False) -> Any:
+        return self.whole.get_null_resume(consume) if self._given else None
+
+
+def whole(pad: Any) -> Any:
+    """The scratchpad that all calls of a node share, for one that a body sees."""
+    return getattr(pad.get_null_resume, "whole", pad)
+
+
+@contextmanager
+def under(part: Mapping[str, Any] | None, config: Any = None) -> Iterator[None]:
+    """Run with a part of LangGraph's config changed; with None nothing is."""
+    if part is None:
+        yield
+        return
+    now = config if config is not None else var_child_runnable_config.get() or {}
+    token = var_child_runnable_config.set({**now, "configurable": {**now.get("configurable", {}), **part}})
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
+
+
+def _nothing(_: Any = None) -> None:
+    return None
+
+
+def _takes_schema(interrupt: Any) -> bool:
+    return "response_schema" in inspect.signature(interrupt).parameters
