@@ -103,9 +103,7 @@ class Confirming:
             if shown is not None and shown.kind == CARD:
                 task: Task = yield "get", shown.task_id
                 if shown.open(task):  # another process shows it, or an earlier execution did
-                    asked = offered.setdefault(
-                        shown, self._question(task, task.address.get("tool_call_id"))
-                    )
+                    asked = offered.setdefault(shown, self._question(task, task.address.get("tool_call_id")))
                     break
             if shown is not None and shown.answered:
                 break  # the answer was lost, or this execution is out of date: nothing new is bound to the number
@@ -122,32 +120,32 @@ class Confirming:
             if slot.kind == NESTED:
                 return None
             task: Task = yield "get", slot.task_id
+            if not slot.answered and slot.kind == CARD and named(value) not in (None, task.id):
+                meant = yield from self._waiting_here(named(value))
+                slot, task = (slot, task) if meant is None else (card(meant), meant)
+            if not self._taken(number, slot, task, value):
+                return None
             if not slot.answered:
-                bound = slot if slot.kind == BODY else (yield from self._bound(number, slot, task, value))
-                bound = Slot(bound.task_id, bound.kind, bound.question, True)
+                bound = Slot(slot.task_id, slot.kind, slot.question, True)
                 if not (yield "mark", node.trail, len(trail), bound.task_id, bound.marked(number)):
                     continue
-                slot, task = bound, (yield "get", bound.task_id)
-            if slot.kind == BODY:
-                node.keep(number)
-                return None
-            node.take(number, None)
-            return (yield from self._decide(slot, task, value, own_id))
+            return None if slot.kind == BODY else (yield from self._decide(slot, task, value, own_id))
         return None
 
-    def _bound(self, number: int, slot: Slot, task: Task, value: Any) -> Wants[Slot]:
-        """The question that an answer is for: the one that was shown, unless it names another that waits here."""
-        other = named(value)
-        if other not in (None, task.id) and (meant := (yield from self._waiting_here(other))) is not None:
-            slot, task = card(meant), meant
-        if slot.open(task):
-            try:
-                self._node.take(number, task)
-                understood(value, task, "")  # older releases of LangGraph check nothing
-            except Exception as error:
-                self._node.here.refused = error
-                raise
-        return slot
+    def _taken(self, number: int, slot: Slot, task: Task, value: Any) -> bool:
+        """Put a value in its place, unless it is no answer to an open question."""
+        node = self._node
+        if slot.kind == BODY:
+            return node.keep(number)
+        if slot.answered or not slot.open(task):
+            return node.take(number, None)
+        try:
+            there = node.take(number, task)
+            understood(value, task, "")  # older releases of LangGraph check nothing
+        except Exception as error:
+            node.here.refused = error
+            raise
+        return there
 
     def _decide(self, slot: Slot, task: Task, value: Any, own_id: str | None) -> Wants[Responded | None]:
         try:

@@ -25,6 +25,7 @@ class Execution:
         offered: what is raised to ask a question, before the question is on the trail.
         refused: an answer was none; who would ask raises this instead.
         passed: numbers that code of the node itself must not be given.
+        spent: the value that came last is in its place, though LangGraph may still show it as untaken.
     """
 
     def __init__(self) -> None:
@@ -32,6 +33,7 @@ class Execution:
         self.offered: dict[Slot, BaseException] = {}
         self.refused: BaseException | None = None
         self.passed: set[int] = set()
+        self.spent = False
 
 
 executions: Newest[Execution] = Newest(Execution)
@@ -67,23 +69,38 @@ class Node:
         """A resume value; None: it has not come."""
         if number < len(self._pad.resume):
             return self._pad.resume[number]
-        return self._pad.get_null_resume(False) if number == len(self._pad.resume) else None
+        if number > len(self._pad.resume) or self.here.spent:
+            return None
+        return self._pad.get_null_resume(False)
 
-    def take(self, number: int, checked: Task | None) -> None:
-        """Let LangGraph save a value as given; what is no answer to ``checked`` is refused before.
+    def take(self, number: int, checked: Task | None) -> bool:
+        """Let LangGraph save a value as given; what is no answer to ``checked`` is refused before. False: it is gone.
 
         Raises:
             ValidationError: it is refused.
         """
-        with self.here.lock:
-            if self.value(number) is not None:
-                self._interrupt({}, checked, lambda: number, self._pad.get_null_resume)
+        from langgraph.errors import GraphInterrupt
 
-    def keep(self, number: int) -> None:
+        with self.here.lock:
+            if self.value(number) is None:
+                return False
+            self.here.spent = self.here.spent or number == self.next
+            try:
+                self._interrupt({}, checked, lambda: number, self._pad.get_null_resume)
+            except GraphInterrupt:
+                return False
+            return True
+
+    def keep(self, number: int) -> bool:
         """Put a value that a tool's body will take in its place, before anybody else takes that number."""
         with self.here.lock:
-            if number == self.next and (value := self._pad.get_null_resume(True)) is not None:
+            if number < self.next:
+                return True
+            value = None if self.here.spent else self._pad.get_null_resume(True)
+            self.here.spent = True
+            if value is not None:
                 self._pad.resume.append(value)
+            return value is not None
 
     def save(self) -> None:
         """Let LangGraph keep every value so far, though not all were taken yet."""
@@ -121,7 +138,11 @@ class Node:
     def _interrupt(self, payload: Any, checked: Task | None, number: Callable[[], int], null: Any) -> None:
         from langgraph.types import interrupt
 
-        schema = {} if checked is None or not _takes_schema(interrupt) else {"response_schema": answers_to(checked)}
+        schema = (
+            {}
+            if checked is None or not _takes_schema(interrupt)
+            else {"response_schema": answers_to(checked)}
+        )
         with under(self._view(number, null), self._config):
             interrupt(payload, **schema)
 
