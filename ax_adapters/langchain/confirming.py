@@ -8,7 +8,7 @@ whichever call comes first in the next one.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 from ax_core import AXError, PolicyError, State, Task, UnknownTask
 
@@ -47,45 +47,37 @@ class Confirming:
         own: Task | None = yield "find_request", self._request_id
         own_id = own.id if own is not None else None
         said: Responded | None = None
-        for number in sorted((yield from self._slots())):
+        known = yield from self._slots()
+        self._node.begin(known.get(self._node.next))
+        for number in sorted(known):
             said = (yield from self._apply(number, own_id)) or said
         slots = yield from self._slots()
         mine = {number: slot for number, slot in slots.items() if slot.task_id == own_id}
         self._node.step_over([number for number, slot in mine.items() if slot.kind != NESTED])
         if slots:
-            waiting = slots.get(self._node.next)
-            self._pending.inside = self._node.seen_by_body(
-                [n for n, slot in sorted(mine.items()) if slot.kind == BODY and n < self._node.next],
-                waiting is None or (waiting.kind == NESTED and waiting.task_id == own_id),
-            )
+            numbers = [n for n, slot in sorted(mine.items()) if slot.kind == BODY and n < self._node.next]
+            self._pending.inside = self._node.seen_by_body(numbers, own_id)
         return said
 
-    def ask(self, task_id: str) -> Wants[NoReturn]:
-        """Pause the graph for a person.
+    def ask(self, task_id: str) -> Wants[BaseException]:
+        """What pauses the graph for a person: the question that this execution of the node shows.
 
         The payload has the shape of LangChain's own per-call approval requests, so that their front ends show it.
-
-        Raises:
-            GraphInterrupt: always, with the question that this execution of the node shows.
         """
         task: Task = yield "get", task_id
         asked = self._question(task, self._pending.tool_call_id)
         return (yield from self._show(card(task), asked))
 
-    def paused(self, pause: BaseException) -> Wants[NoReturn]:
-        """The tool's own body asks.
-
-        Raises:
-            GraphInterrupt: as in :meth:`ask`.
-        """
+    def paused(self, pause: BaseException) -> Wants[BaseException]:
+        """:meth:`ask`, where the tool's own body asks with ``pause``."""
         task: Task | None = yield "find_request", self._request_id
         if task is None or not pause.args or not pause.args[0]:
-            raise pause
+            return pause
         ours = self._node.asks(None).args[0][0].id
         kind = BODY if pause.args[0][0].id == ours else NESTED
         return (yield from self._show(Slot(task.id, kind), pause))
 
-    def _show(self, slot: Slot, asked: BaseException) -> Wants[NoReturn]:
+    def _show(self, slot: Slot, asked: BaseException) -> Wants[BaseException]:
         from langgraph.errors import GraphInterrupt
 
         node = self._node
@@ -93,7 +85,7 @@ class Confirming:
         mine = asked = offered.setdefault(slot, asked)  # before it is noted: who reads the note finds it
         while True:
             if node.here.refused is not None:
-                raise node.here.refused
+                return node.here.refused
             trail = yield "trail", node.trail
             number = node.next
             shown = slots_of(trail).get(number)
@@ -110,7 +102,7 @@ class Confirming:
             if (yield "mark", node.trail, len(trail), slot.task_id, slot.marked(number)):
                 break
         node.save()
-        raise asked if asked is mine else GraphInterrupt(*asked.args)
+        return asked if asked is mine else GraphInterrupt(*asked.args)
 
     def _apply(self, number: int, own_id: str | None) -> Wants[Responded | None]:
         node = self._node
@@ -140,12 +132,13 @@ class Confirming:
         if slot.answered or not slot.open(task):
             return node.take(number, None)
         try:
-            there = node.take(number, task)
+            if not node.take(number, task):
+                return False
             understood(value, task, "")  # older releases of LangGraph check nothing
         except Exception as error:
             node.here.refused = error
             raise
-        return there
+        return True
 
     def _decide(self, slot: Slot, task: Task, value: Any, own_id: str | None) -> Wants[Responded | None]:
         try:

@@ -56,18 +56,20 @@ def see_through(binding: Binding, pending: Pending, call: Call) -> Wants[Answer 
     """
     try:
         if call.request_id is None or not can_pause(pending):
-            return (yield "dispatch", call, pauses())
+            answer: Answer = yield "dispatch", call, pauses()
+            return answer
         here = Confirming(pending, call.request_id)
         if here.resumed and (said := (yield from here.settle())) is not None:
             return said
         try:
-            return (yield "dispatch", call, pauses())
+            answer = yield "dispatch", call, pauses()
+            return answer
         except ConfirmationPending as waiting:
             if not binding.policy.confirm or waiting.task_id is None:
                 raise
-            return (yield from here.ask(waiting.task_id))
+            raise (yield from here.ask(waiting.task_id)) from None
         except questions() as pause:
-            return (yield from here.paused(pause))
+            raise (yield from here.paused(pause))  # noqa: B904
     except PolicyError:  # the host's mistake, not something to tell a model
         raise
     except AXError as verdict:

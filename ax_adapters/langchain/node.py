@@ -15,7 +15,7 @@ from ax_core import Task, keys
 
 from ..bridge import Newest
 from .answers import answers_to
-from .slots import Slot
+from .slots import NESTED, Slot
 
 
 class Execution:
@@ -25,7 +25,9 @@ class Execution:
         offered: what is raised to ask a question, before the question is on the trail.
         refused: an answer was none; who would ask raises this instead.
         passed: numbers that code of the node itself must not be given.
-        spent: the value that came last is in its place, though LangGraph may still show it as untaken.
+        begun: it is known for whom the value is that came last.
+        untaken_for: the task in whose body a graph takes it, "" where AX does, None where nobody under AX asked.
+        spent: it was taken, though LangGraph may still show it.
     """
 
     def __init__(self) -> None:
@@ -33,6 +35,8 @@ class Execution:
         self.offered: dict[Slot, BaseException] = {}
         self.refused: BaseException | None = None
         self.passed: set[int] = set()
+        self.begun = False
+        self.untaken_for: str | None = None
         self.spent = False
 
 
@@ -69,9 +73,17 @@ class Node:
         """A resume value; None: it has not come."""
         if number < len(self._pad.resume):
             return self._pad.resume[number]
-        if number > len(self._pad.resume) or self.here.spent:
+        if number > len(self._pad.resume) or self.here.spent or self.here.untaken_for != "":
             return None
         return self._pad.get_null_resume(False)
+
+    def begin(self, waiting: Slot | None) -> None:
+        """Before anything is asked in this execution: ``waiting`` is what the value is for that came last."""
+        with self.here.lock:
+            if not self.here.begun:
+                self.here.begun = True
+                nested = waiting is not None and waiting.kind == NESTED
+                self.here.untaken_for = None if waiting is None else waiting.task_id if nested else ""
 
     def take(self, number: int, checked: Task | None) -> bool:
         """Let LangGraph save a value as given; what is no answer to ``checked`` is refused before. False: it is gone.
@@ -96,7 +108,7 @@ class Node:
         with self.here.lock:
             if number < self.next:
                 return True
-            value = None if self.here.spent else self._pad.get_null_resume(True)
+            value = None if self.value(number) is None else self._pad.get_null_resume(True)
             self.here.spent = True
             if value is not None:
                 self._pad.resume.append(value)
@@ -124,15 +136,14 @@ class Node:
                 self.here.passed.add(number)
                 self._pad.interrupt_counter()
 
-    def seen_by_body(self, numbers: Sequence[int], nested: bool) -> dict[str, Any]:
-        """The part of the config under which a tool's body is given its own values and no other.
+    def seen_by_body(self, numbers: Sequence[int], task_id: str | None) -> dict[str, Any]:
+        """The part of the config under which the body of a task is given its own values and no other.
 
         Args:
             numbers: its values so far; the next that it asks for is new.
-            nested: the value that nobody has taken is for a graph that it runs.
         """
         left = iter(numbers)
-        null: Any = _Null(self._pad, nested)
+        null = _Untaken(self._pad, self.here, self.here.untaken_for in (None, task_id))
         return self._view(lambda: next(left, self.next), null)
 
     def _interrupt(self, payload: Any, checked: Task | None, number: Callable[[], int], null: Any) -> None:
@@ -155,14 +166,17 @@ class Node:
         return {"__pregel_scratchpad": pad, "__pregel_send": send}
 
 
-class _Null:
+class _Untaken:
     """The value that nobody has taken yet, as the body of one call sees it."""
 
-    def __init__(self, pad: Any, given: bool) -> None:
-        self.whole, self._given = pad, given
+    def __init__(self, pad: Any, here: Execution, given: bool) -> None:
+        self.whole, self._here, self._given = pad, here, given
 
     def __call__(self, consume: bool = False) -> Any:
-        return self.whole.get_null_resume(consume) if self._given else None
+        if not self._given:
+            return None
+        self._here.spent = self._here.spent or consume
+        return self.whole.get_null_resume(consume)
 
 
 def whole(pad: Any) -> Any:

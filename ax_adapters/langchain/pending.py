@@ -28,7 +28,8 @@ class Pending:
     """
 
     __slots__ = (
-        "_plain", "_shown", "config", "entered", "inside", "misfit", "note", "raw", "run_id", "tool", "tool_call_id", "verdict",
+        "_plain", "_shown", "config", "entered", "inside", "misfit", "note", "raw", "run_id", "tool", "tool_call_id",
+        "verdict",
     )  # fmt: skip
 
     def __init__(self, tool: Any, raw: Any, tool_call_id: str | None, config: Any) -> None:
