@@ -21,7 +21,7 @@ from .identity import identify
 from .node import under
 from .pending import Pending, current_pending, dispatching
 from .registering import registered
-from .results import ErrorAnswer, judged, paired, replayed
+from .results import ErrorAnswer, Handover, handed_over, judged, paired, replayed
 from .sync_bridge import async_only, for_async
 
 
@@ -35,7 +35,10 @@ def dispatch(
     else:
         body, is_async = _body(binding, pending, base._run, args, kw), False
     identity, call = prepared(binding, pending, body, is_async)
-    return _delivered(perform(see_through(binding, pending, call), binding.ax), pending, identity)
+    try:
+        return _delivered(perform(see_through(binding, pending, call), binding.ax), pending, identity)
+    finally:
+        identity.left()
 
 
 async def adispatch(
@@ -44,8 +47,11 @@ async def adispatch(
     """:func:`dispatch` for ``_arun``: the body runs on this loop, in this context."""
     pending = _pending(tool, args, kw)
     identity, call = prepared(binding, pending, _abody(binding, pending, base._arun, args, kw), True)
-    answer = await aperform(see_through(binding, pending, call), binding.ax)
-    return _delivered(answer, pending, identity)
+    try:
+        answer = await aperform(see_through(binding, pending, call), binding.ax)
+        return _delivered(answer, pending, identity)
+    finally:
+        identity.left()
 
 
 def see_through(binding: Binding, pending: Pending, call: Call) -> Wants[Answer | Responded]:
@@ -131,7 +137,7 @@ def _pending(tool: Any, args: tuple[Any, ...], kw: dict[str, Any]) -> Pending:
 def prepared(binding: Binding, pending: Pending, body: Any, is_async: bool) -> tuple[Identity, Call]:
     record = registered(binding, pending.tool)
     identity = identify(
-        binding.ax.namespace, record.name, pending.tool_call_id, pending.plain, pending.config
+        binding.ax.namespace, record.name, pending.tool_call_id, pending.plain, pending.config, begins=True
     )
     enclosing = current_run.get()
     pending.run_id = enclosing.id if enclosing is not None else identity.run_id
@@ -154,7 +160,10 @@ def _delivered(answer: Answer | Responded, pending: Pending, identity: Identity)
     pending.note = answer.note
     if answer.failure is None:
         identity.delivered()
-        return answer.value if answer.live else replayed(answer.value, pending.tool, pending.tool_call_id)
+        value = answer.value if answer.live else replayed(answer.value, pending.tool, pending.tool_call_id)
+        if isinstance(value, Handover):
+            raise value.raised()
+        return value
     failed = told_failure(answer.failure, answer.live, pending)
     if isinstance(failed, ErrorAnswer):
         return failed.message
@@ -180,6 +189,8 @@ def _body(
             a, k = _edited(tool, admitted, kw, pending) if pending.edited(admitted) else (args, kw)
             with under(pending.inside):
                 return paired(judged(run(tool, *a, **k)), tool, binding.ax)
+        except handed_over() as told:
+            return Handover(told.args[0], told)
         finally:
             dispatching.reset(token)
 
@@ -197,6 +208,8 @@ def _abody(
             a, k = _edited(tool, admitted, kw, pending) if pending.edited(admitted) else (args, kw)
             with under(pending.inside):
                 return paired(judged(await run(tool, *a, **k)), tool, binding.ax)
+        except handed_over() as told:
+            return Handover(told.args[0], told)
         finally:
             dispatching.reset(token)
 

@@ -17,9 +17,19 @@ from .node import whole
 
 
 def identify(
-    ns: str, tool: str, tool_call_id: str | None, args: Any, config: Mapping[str, Any] | None
+    ns: str,
+    tool: str,
+    tool_call_id: str | None,
+    args: Any,
+    config: Mapping[str, Any] | None,
+    *,
+    begins: bool = False,
 ) -> Identity:
-    """The identity of a call from its RunnableConfig."""
+    """The identity of a call from its RunnableConfig.
+
+    Args:
+        begins: the call is carried out now, and says when it left: until then an equal one without an id is another.
+    """
     conf: Mapping[str, Any] = (config or {}).get("configurable") or {}
     thread, place = conf.get("thread_id"), conf.get("checkpoint_ns")
     session = str(thread) if thread else None
@@ -32,7 +42,7 @@ def identify(
     who = f"id:{tool_call_id}" if tool_call_id else f"args:{'?' if args is None else keys.args_hash(args)}"
     # Some releases of LangGraph make a scratchpad per attempt of the node, older ones of 1.2 one for all.
     seat = (str(place), who, tool, _attempt(conf))
-    ordinal = ordinals.of(pad, seat)
+    ordinal = ordinals.take(pad, seat) if begins and not tool_call_id else ordinals.of(pad, seat)
     return Identity(
         request_id=f"lg:{keys.digest(session or '', str(place), who, tool, str(ordinal))[:40]}",
         run_id=run_id,

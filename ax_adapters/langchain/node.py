@@ -181,7 +181,7 @@ class _Untaken:
 
 def whole(pad: Any) -> Any:
     """The scratchpad that all calls of a node share, for one that a body sees."""
-    return getattr(pad.get_null_resume, "whole", pad)
+    return getattr(getattr(pad, "get_null_resume", None), "whole", pad)
 
 
 @contextmanager
