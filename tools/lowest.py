@@ -16,11 +16,17 @@ _LOWEST = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)(\[[^\]]*\])?>=(?P<version>[^,;
 
 
 def pins(extras: list[str]) -> list[str]:
-    """``name==version`` for each direct dependency that names a lowest version."""
+    """``name==version`` for each direct dependency that names a lowest version: the highest of those it names."""
     extra = PROJECT["optional-dependencies"]
     asked = [*PROJECT["dependencies"], *(each for name in extras for each in extra[name])]
-    found = filter(None, map(_LOWEST.match, asked))
-    return sorted({f"{each['name']}=={each['version']}" for each in found})
+    lowest: dict[str, str] = {}
+    for each in filter(None, map(_LOWEST.match, asked)):
+        lowest[each["name"]] = max(lowest.get(each["name"], "0"), each["version"], key=_parts)
+    return sorted(f"{name}=={version}" for name, version in lowest.items())
+
+
+def _parts(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]
 
 
 def tools() -> list[str]:

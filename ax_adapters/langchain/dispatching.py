@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from langchain_core.tools import BaseTool
-from langchain_core.tools.base import _get_runnable_config_param
 
 from ax_core import AXError, ConfirmationPending, PolicyError, ToolFailed
 from ax_core.dispatch import Answer, Call, current_run
@@ -16,12 +14,12 @@ from ax_core.schema import Invalid
 
 from ..bridge import Binding, Identity, Responded, Wants, aperform, perform
 from .arguments import problem_call
+from .bodies import abody_of, body_of
 from .confirming import Confirming, can_pause
 from .identity import identify
-from .node import under
-from .pending import Pending, current_pending, dispatching
+from .pending import Pending, current_pending
 from .registering import registered
-from .results import ErrorAnswer, Handover, handed_over, judged, paired, replayed
+from .results import ErrorAnswer, Handover, replayed
 from .sync_bridge import async_only, for_async
 
 
@@ -31,9 +29,12 @@ def dispatch(
     """What ``_run`` does instead of running: submit, and wait for the result."""
     pending = _pending(tool, args, kw)
     if binding.sync_bridge and async_only(tool, base):
-        body, is_async = _abody(binding, pending, base._arun, args, for_async(base, kw, pending.config)), True
+        body, is_async = (
+            abody_of(binding, pending, base._arun, args, for_async(base, kw, pending.config)),
+            True,
+        )
     else:
-        body, is_async = _body(binding, pending, base._run, args, kw), False
+        body, is_async = body_of(binding, pending, base._run, args, kw), False
     identity, call = prepared(binding, pending, body, is_async)
     try:
         return _delivered(perform(see_through(binding, pending, call), binding.ax), pending, identity)
@@ -46,7 +47,7 @@ async def adispatch(
 ) -> Any:
     """:func:`dispatch` for ``_arun``: the body runs on this loop, in this context."""
     pending = _pending(tool, args, kw)
-    identity, call = prepared(binding, pending, _abody(binding, pending, base._arun, args, kw), True)
+    identity, call = prepared(binding, pending, abody_of(binding, pending, base._arun, args, kw), True)
     try:
         answer = await aperform(see_through(binding, pending, call), binding.ax)
         return _delivered(answer, pending, identity)
@@ -176,54 +177,3 @@ def told_failure(failure: ToolFailed, live: bool, pending: Pending) -> BaseExcep
         return failure.__cause__
     pending.verdict = failure
     return failure
-
-
-def _body(
-    binding: Binding, pending: Pending, run: Callable[..., Any], args: tuple[Any, ...], kw: dict[str, Any]
-) -> Callable[[dict[str, Any]], Any]:
-    tool = pending.tool
-
-    def body(admitted: dict[str, Any]) -> Any:
-        token = dispatching.set((*dispatching.get(), id(tool)))
-        try:
-            a, k = _edited(tool, admitted, kw, pending) if pending.edited(admitted) else (args, kw)
-            with under(pending.inside):
-                return paired(judged(run(tool, *a, **k)), tool, binding.ax)
-        except handed_over() as told:
-            return Handover(told.args[0], told)
-        finally:
-            dispatching.reset(token)
-
-    return body
-
-
-def _abody(
-    binding: Binding, pending: Pending, run: Callable[..., Any], args: tuple[Any, ...], kw: dict[str, Any]
-) -> Callable[[dict[str, Any]], Any]:
-    tool = pending.tool
-
-    async def body(admitted: dict[str, Any]) -> Any:
-        token = dispatching.set((*dispatching.get(), id(tool)))
-        try:
-            a, k = _edited(tool, admitted, kw, pending) if pending.edited(admitted) else (args, kw)
-            with under(pending.inside):
-                return paired(judged(await run(tool, *a, **k)), tool, binding.ax)
-        except handed_over() as told:
-            return Handover(told.args[0], told)
-        finally:
-            dispatching.reset(token)
-
-    return body
-
-
-def _edited(tool: Any, admitted: dict[str, Any], kw: dict[str, Any], pending: Pending) -> Any:
-    """The framework's own reading of arguments that a person changed, with the injected ones as they were."""
-    raw = pending.raw if isinstance(pending.raw, dict) else {}
-    injected = {name: value for name, value in raw.items() if name in pending.injected}
-    args, made = tool._to_args_and_kwargs({**injected, **admitted}, pending.tool_call_id)
-    extra = {
-        name: kw[name]
-        for name in ("run_manager", _get_runnable_config_param(tool._run))
-        if name and name in kw
-    }
-    return args, {**made, **extra}

@@ -13,7 +13,7 @@ from typing import Any
 from ax_core import keys
 
 from ..bridge import Identity, ordinals
-from .node import whole
+from .inside import whole
 
 
 def identify(

@@ -5,16 +5,14 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-
-from langchain_core.runnables.config import var_child_runnable_config
 
 from ax_core import Task, keys
 
 from ..bridge import Newest
 from .answers import answers_to
+from .inside import Untaken, under, whole
 from .slots import NESTED, Slot
 
 
@@ -143,8 +141,11 @@ class Node:
             numbers: its values so far; the next that it asks for is new.
         """
         left = iter(numbers)
-        null = _Untaken(self._pad, self.here, self.here.untaken_for in (None, task_id))
+        null = Untaken(self._pad, self._consumed, self.here.untaken_for in (None, task_id))
         return self._view(lambda: next(left, self.next), null)
+
+    def _consumed(self) -> None:
+        self.here.spent = True
 
     def _interrupt(self, payload: Any, checked: Task | None, number: Callable[[], int], null: Any) -> None:
         from langgraph.types import interrupt
@@ -164,38 +165,6 @@ class Node:
 
         pad = dataclasses.replace(self._pad, interrupt_counter=number, get_null_resume=null)
         return {"__pregel_scratchpad": pad, "__pregel_send": send}
-
-
-class _Untaken:
-    """The value that nobody has taken yet, as the body of one call sees it."""
-
-    def __init__(self, pad: Any, here: Execution, given: bool) -> None:
-        self.whole, self._here, self._given = pad, here, given
-
-    def __call__(self, consume: bool = False) -> Any:
-        if not self._given:
-            return None
-        self._here.spent = self._here.spent or consume
-        return self.whole.get_null_resume(consume)
-
-
-def whole(pad: Any) -> Any:
-    """The scratchpad that all calls of a node share, for one that a body sees."""
-    return getattr(getattr(pad, "get_null_resume", None), "whole", pad)
-
-
-@contextmanager
-def under(part: Mapping[str, Any] | None, config: Any = None) -> Iterator[None]:
-    """Run with a part of LangGraph's config changed; with None nothing is."""
-    if part is None:
-        yield
-        return
-    now = config if config is not None else var_child_runnable_config.get() or {}
-    token = var_child_runnable_config.set({**now, "configurable": {**now.get("configurable", {}), **part}})
-    try:
-        yield
-    finally:
-        var_child_runnable_config.reset(token)
 
 
 def _nothing(_: Any = None) -> None:
