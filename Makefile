@@ -6,7 +6,7 @@ BIN      := $(VENV)/bin
 WHEELENV := .venv-wheel
 WHEELRUN := .wheel-test
 LOWENV   := .venv-lowest
-LOWEST   := langchain mcp demo notebook llama-index
+LOWEST   := langchain mcp demo notebook
 NEWENV   := .venv-newest
 PIP      := -m pip install --quiet --disable-pip-version-check
 ARGS     ?=
@@ -106,7 +106,7 @@ chaos: $(VENV)/.dev ## at least 300 seeded random kills, effects counted from ou
 		&& AX_CHAOS_SEED=$$seed $(BIN)/pytest -n auto -m chaos --timeout 3600 $(ARGS)
 
 lowest: $(LOWENV)/.made ## the adapters' tests on the oldest versions that pyproject.toml allows
-	$(LOWENV)/bin/pytest -n auto -p no:cacheprovider tests/adapters $(ARGS)
+	$(LOWENV)/bin/pytest -n auto -p no:cacheprovider tests/adapters/langchain tests/adapters/jupyter $(ARGS)
 
 newest: $(NEWENV)/.made ## the adapters' tests on the newest versions that pyproject.toml allows, as of today
 	@echo "bringing $(NEWENV) up to date"

@@ -16,17 +16,11 @@ _LOWEST = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)(\[[^\]]*\])?>=(?P<version>[^,;
 
 
 def pins(extras: list[str]) -> list[str]:
-    """``name==version`` for each direct dependency that names a lowest version: the highest of those it names."""
+    """``name==version`` for each direct dependency that names a lowest version."""
     extra = PROJECT["optional-dependencies"]
     asked = [*PROJECT["dependencies"], *(each for name in extras for each in extra[name])]
-    lowest: dict[str, str] = {}
-    for each in filter(None, map(_LOWEST.match, asked)):
-        lowest[each["name"]] = max(lowest.get(each["name"], "0"), each["version"], key=_parts)
-    return sorted(f"{name}=={version}" for name, version in lowest.items())
-
-
-def _parts(version: str) -> list[int]:
-    return [int(part) for part in version.split(".")]
+    found = filter(None, map(_LOWEST.match, asked))
+    return sorted({f"{each['name']}=={each['version']}" for each in found})
 
 
 def tools() -> list[str]:
