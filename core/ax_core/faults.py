@@ -39,6 +39,8 @@ POINTS = (
     "fetch.after",
     "done.before",
     "done.after",
+    "trail.before_commit",
+    "trail.after_commit",
 )
 
 _armed: dict[str, Callable[[], None]] = {}

@@ -19,6 +19,7 @@ from .core import Core
 from .listening import Listening
 from .runs import RunBlock
 from .tooling import Tooling
+from .trail import Trails
 from .verbs import Verbs
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from .serve import Serving
 
 
-class AX(Tooling, Calls, Verbs, Listening):
+class AX(Tooling, Calls, Trails, Verbs, Listening):
     """The controlled execution layer: every call through it is recorded before it acts.
 
     Nothing is opened before the first use: no file, no thread, no connection.
