@@ -265,10 +265,6 @@ class Core:
             self._unpublished = pending + self._unpublished
             raise
 
-    def namespaces(self) -> list[str]:
-        """Those that this process has seen."""
-        return list(self._wirings)
-
     @property
     def renewed(self) -> float:
         """Monotonic time at which every lease of this process was last known to hold."""

@@ -19,6 +19,7 @@ from .doctor import doctor
 from .history import audit, tree
 from .inbox import inbox
 from .migrate import migrate
+from .scheduler import scheduler
 from .show import show
 from .states import as_text, states
 from .steer import extend, pause, resume, rollback
@@ -37,7 +38,7 @@ Exit codes: 0 done, 1 it did not apply (what was decided is printed), 2 wrong us
 GROUPS: dict[str, tuple[Command, ...]] = {
     "Look": (inbox, tasks, show, tree, audit, tools, states, doctor),
     "Decide": (confirm, reject, cancel, requeue, resolve, extend, rollback, pause, resume),
-    "Run": (worker, watch),
+    "Run": (worker, scheduler, watch),
     "Keep": (migrate,),
 }
 BEFORE_THE_COMMAND = {"--url": 1, "--ns": 1, "--by": 1, "--json": 0}

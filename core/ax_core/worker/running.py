@@ -24,7 +24,7 @@ class Running:
     """Runs stored tasks: those of plain tools on the thread that asks, those of async tools on one event loop."""
 
     def __init__(self, core: Core) -> None:
-        self._core = core
+        self.core = core
         self._loop: asyncio.AbstractEventLoop | None = None
         self._starting = threading.Lock()
 
@@ -33,11 +33,11 @@ class Running:
 
         None: no such task. A tool that is not known here leaves it as it is, for a worker that knows it.
         """
-        wiring = self._core.wiring(ns)
+        wiring = self.core.wiring(ns)
         row = wiring.db.read(lambda tx: tasks.get(tx, task_id))
         if row is None or row.ns != ns or row.state not in READY:
             return row
-        runner = runner_of(self._core, row)
+        runner = runner_of(self.core, row)
         if runner is None:
             self._say_unknown(row)
             return row
@@ -50,7 +50,7 @@ class Running:
         except AXError:
             pass  # its verdict is on record, for whoever asks
         except Exception as error:
-            self._core.hooks.complain(f"task {row.id} ({row.tool}) could not be run", error)
+            self.core.hooks.complain(f"task {row.id} ({row.tool}) could not be run", error)
         return wiring.db.read(lambda tx: tasks.get(tx, task_id))
 
     def on_loop(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -66,13 +66,13 @@ class Running:
         with self._starting:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                self._core.threads.spawn(self._loop.run_forever)
+                self.core.threads.spawn(self._loop.run_forever)
             return self._loop
 
     def _say_unknown(self, row: TaskRow) -> None:
-        known = self._core.registry.find(row.tool)
+        known = self.core.registry.find(row.tool)
         why = "is not known here" if known is None else "does not run in workers"
-        self._core.hooks.log_once(
+        self.core.hooks.log_once(
             f"tool {row.tool!r} {why}: its tasks wait for a process that runs it (first seen: task {row.id})"
         )
 

@@ -93,16 +93,13 @@ class Upkeep:
             self._look_for_forgotten(age)
 
     def _look_for_forgotten(self, age: float) -> None:
-        now = self._core.clock.now()
-        for ns in self._core.namespaces():
-            before = now - int(age * SECOND)
-            wiring = self._core.wiring(ns)
-            room = self._slots.free
-            for row in wiring.db.read(lambda tx, ns=ns, room=room: queries.runnable(tx, ns, now, 4 * room)):  # type: ignore[misc]
-                if self._slots.free <= 0:
-                    return
-                if row.created_at <= before and not (row.attempt_open and row.effect != "read"):
-                    self._begin(row.id, row.ns, None)
+        now, room = self._core.clock.now(), self._slots.free
+        before = now - int(age * SECOND)
+        for row in self._core.db.read(lambda tx: queries.runnable(tx, None, now, 4 * room)):
+            if self._slots.free <= 0:
+                return
+            if row.created_at <= before and not (row.attempt_open and row.effect != "read"):
+                self._begin(row.id, row.ns, None)
 
     def _send_due(self) -> None:
         post, now = self._core.post, self._core.clock.now()
