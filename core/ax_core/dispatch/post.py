@@ -53,19 +53,28 @@ class Post:
 
     def is_for_workers(self, tool: Tool[..., Any]) -> bool:
         """Whether workers run a tool: its policy says so, or it was made in a module that they import."""
-        where = tool.policy.where
-        if where is not None or tool.validated_elsewhere:
-            return where == "worker" and not tool.validated_elsewhere
-        module = getattr(tool.fn, "__module__", None) or ""
-        return any(module == name or module.startswith(name + ".") for name in self._imports)
+        if tool.validated_elsewhere and tool.apart is None:
+            return False
+        if tool.policy.where is not None:
+            return tool.policy.where == "worker"
+        return self._imported(tool.home) or self._imported(getattr(tool.fn, "__module__", None))
 
-    def takes(self, tool: Tool[..., Any], has_body: bool) -> bool:
-        """Whether a call goes to a worker; from now on this process hears of those that do."""
-        if has_body or not self.is_for_workers(tool):
+    def takes(self, tool: Tool[..., Any], portable: bool) -> bool:
+        """Whether a call goes to a worker; from now on this process hears of those that do.
+
+        Args:
+            portable: its arguments are all that its body needs.
+        """
+        if not self.is_for_workers(tool):
             if tool.policy.where != "here":
                 self._hooks.log_once(
-                    f"tool {tool.name!r} runs in this process, not in a worker: it is not made in a module of imports="
+                    f"tool {tool.name!r} runs in this process, not in a worker: {_why_here(tool)}"
                 )
+            return False
+        if not portable:
+            self._hooks.log_once(
+                f"a call of {tool.name!r} runs in this process, not in a worker: it was given what cannot be recorded"
+            )
             return False
         if self.serving and current_task.get() is not None:
             return False
@@ -105,6 +114,11 @@ class Post:
             self._publish()
         self.transport.close()
 
+    def _imported(self, module: str | None) -> bool:
+        return module is not None and any(
+            module == name or module.startswith(name + ".") for name in self._imports
+        )
+
     def _woken(self, task_ids: Any) -> None:
         for task_id in task_ids:
             self._wake(task_id)
@@ -130,6 +144,12 @@ class Post:
                     self.transport.announce(news)
             except Exception as error:
                 self._hooks.complain("jobs could not be sent; workers find them by looking", error)
+
+
+def _why_here(tool: Tool[..., Any]) -> str:
+    if tool.validated_elsewhere and tool.apart is None:
+        return "its framework gives it more than its arguments"
+    return f"it is not made in a module of imports= (but in {tool.home})"
 
 
 def _taken(waiting: deque[T]) -> list[T]:
