@@ -1,4 +1,4 @@
-"""LangChain's tools, wrapped in a module of ``imports``, run in workers; to their agent they are the tools they were."""
+"""Framework tools, wrapped in a module of ``imports``, run in workers; to their agent they are the tools they were."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib
 import logging
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,22 +17,29 @@ from support.workers import WorkerProcess
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def chain(on_file: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+def imported(name: str, shop: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The module as this process has it, and a worker that has imported it too."""
-    monkeypatch.setenv("SHOP_URL", on_file.url)
-    monkeypatch.setenv("SHOP_QUEUE", on_file.queue)
-    monkeypatch.setenv("SHOP_WORLD", str(on_file.world.port))
-    sys.modules.pop("support.chain_shop", None)
-    module = importlib.import_module("support.chain_shop")
-    worker = WorkerProcess(
-        on_file.folder, on_file.url, on_file.queue, on_file.world.port, target="support.chain_shop:ax"
-    )
-    with worker:
+    monkeypatch.setenv("SHOP_URL", shop.url)
+    monkeypatch.setenv("SHOP_QUEUE", shop.queue)
+    monkeypatch.setenv("SHOP_WORLD", str(shop.world.port))
+    sys.modules.pop(name, None)
+    module: Any = importlib.import_module(name)
+    with WorkerProcess(shop.folder, shop.url, shop.queue, shop.world.port, target=f"{name}:ax") as worker:
         module.worker = worker.child.pid
         yield module
     module.ax.close(drain=0)
-    sys.modules.pop("support.chain_shop", None)
+    sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def chain(on_file: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    yield from imported("support.chain_shop", on_file, monkeypatch)
+
+
+@pytest.fixture
+def index(on_file: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    pytest.importorskip("llama_index.core")
+    yield from imported("support.index_shop", on_file, monkeypatch)
 
 
 def call(module: Any, name: str, **args: Any) -> Any:
@@ -74,3 +82,17 @@ def test_what_a_tool_raises_in_a_worker_reaches_the_agent(chain: Any) -> None:
     """An exception of the same type and words: the framework handles it as if it had been raised here."""
     with pytest.raises(ValueError, match="no order 7"):
         call(chain, "broken", order="7")
+
+
+async def test_llama_index_tools_run_in_a_worker_too(index: Any, on_file: Any) -> None:
+    """Sync and async, with the output that their framework makes of it."""
+    refund, look, broken = index.tools
+    output = refund.call(order="7", amount=10)
+    (effect,) = on_file.effects("7")
+    assert effect["pid"] == index.worker
+    assert output.tool_name == "refund"
+    assert output.raw_output == {"receipt": effect["seq"]}
+    assert output.is_error is False
+    assert (await look.acall(order="8")).content == f"8 by {index.worker}"
+    with pytest.raises(ValueError, match="no order 9"):
+        broken.call(order="9")
