@@ -1,4 +1,4 @@
-"""The program of workers that run wrapped framework tools: a module of ``imports`` that wraps them as it is imported."""
+"""The program of workers that run wrapped LangChain tools."""
 
 from __future__ import annotations
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import _thread
 from collections import deque
 from collections.abc import Callable, Collection
-from dataclasses import asdict
+from dataclasses import fields
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from ..control.tell import event_of
@@ -21,6 +22,8 @@ T = TypeVar("T")
 BATCH = 500
 NEWS_KEPT = 10_000
 """Events that wait to be announced while the queue is slow; older ones are let go."""
+FIELDS = tuple(field.name for field in fields(Event))
+_values = attrgetter(*FIELDS)
 
 
 class Post:
@@ -47,7 +50,7 @@ class Post:
         self._imports, self._registry, self._threads, self._hooks = tuple(imports), registry, threads, hooks
         self._wake = wake
         self._outbox: deque[Job] = deque()
-        self._news: deque[dict[str, Any]] = deque(maxlen=NEWS_KEPT)
+        self._news: deque[tuple[str, Event]] = deque(maxlen=NEWS_KEPT)
         self._sending = _thread.allocate_lock()
         self._listening = _thread.allocate_lock()
 
@@ -105,7 +108,7 @@ class Post:
 
     def announce(self, ns: str, event: Event) -> None:
         """Publish an event, later, together with others; never blocks."""
-        self._news.append({"ns": ns, "from": self.client_id, **asdict(event)})
+        self._news.append((ns, event))
         self._start()
 
     def close(self) -> None:
@@ -141,9 +144,13 @@ class Post:
                 if jobs := _taken(self._outbox):
                     self.transport.publish(jobs)
                 if news := _taken(self._news):
-                    self.transport.announce(news)
+                    self.transport.announce([self._told(ns, event) for ns, event in news])
             except Exception as error:
                 self._hooks.complain("jobs could not be sent; workers find them by looking", error)
+
+    def _told(self, ns: str, event: Event) -> dict[str, Any]:
+        """An event as others read it."""
+        return {"ns": ns, "from": self.client_id, **dict(zip(FIELDS, _values(event), strict=True))}
 
 
 def _why_here(tool: Tool[..., Any]) -> str:

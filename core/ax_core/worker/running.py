@@ -1,23 +1,41 @@
-"""Running one task in a worker: claimed under the guards of every claim, carried out by the hands of every call."""
+"""Running tasks in a worker: claimed under the guards of every claim, carried out by the steps of every call."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
 
 from ..app.serve import runner_of
-from ..dispatch import Runner, Seat, acarry_out, carry_out, following
+from ..dispatch import Runner, Seat, Wiring, acarry_out, following
+from ..dispatch.claim import claim_seen
+from ..dispatch.handover import Handover
 from ..errors import AXError
 from ..model import TaskRow
+from ..policy import Effect
 from ..states import State
-from ..store import tasks
+from ..store import Tx, tasks
+from .deadlines import PassingDeadlines
 
 if TYPE_CHECKING:
     from ..app.core import Core
 
 READY = frozenset({State.QUEUED, State.RETRY_WAIT, State.WAITING, State.RUNNING})
+Over = Callable[[TaskRow | None, bool], None]
+"""Told how a task stands when this worker has done what it can (None: there is none), and whether that is certain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A task that this worker looked at; ``runner`` None: there is nothing that it can do."""
+
+    row: TaskRow | None
+    seat: Seat | None = None
+    runner: Runner | None = None
 
 
 class Running:
@@ -27,31 +45,89 @@ class Running:
         self.core = core
         self._loop: asyncio.AbstractEventLoop | None = None
         self._starting = threading.Lock()
+        self._deadlines: PassingDeadlines | None = None
 
-    def run(self, task_id: str, ns: str) -> TaskRow | None:
-        """See a task as far as this worker can; the row as it then stands.
+    def claim(self, task_ids: Sequence[str], ns: str) -> list[Begun]:
+        """Claim those of these tasks that are ready, in one commit; in their order.
 
-        None: no such task. A tool that is not known here leaves it as it is, for a worker that knows it.
+        One whose tool is not known here is left as it is, for a worker that knows it.
         """
         wiring = self.core.wiring(ns)
-        row = wiring.db.read(lambda tx: tasks.get(tx, task_id))
+        found = {row.id: row for row in wiring.db.read(lambda tx: tasks.several(tx, task_ids))}
+        begun = {task_id: self._looked_at(found.get(task_id), ns) for task_id in task_ids}
+        ready = {b.row.id: (b.row, b.runner) for b in begun.values() if b.row is not None and b.runner}
+        for row, seat in zip(ready, self._seats(list(ready.values()), wiring), strict=True):
+            begun[row] = Begun(ready[row][0], seat, ready[row][1])
+        return [begun[task_id] for task_id in task_ids]
+
+    def _looked_at(self, row: TaskRow | None, ns: str) -> Begun:
         if row is None or row.ns != ns or row.state not in READY:
-            return row
+            return Begun(row)
         runner = runner_of(self.core, row)
         if runner is None:
             self._say_unknown(row)
-            return row
-        _cut(runner, row)
-        steps = following(Seat(row, how="attached"), runner, wiring, 0.0, detached=True)
+        else:
+            _cut(runner, row)
+        return Begun(row, None, runner)
+
+    def _seats(self, ready: list[tuple[TaskRow, Runner]], wiring: Wiring) -> list[Seat]:
+        def op(tx: Tx) -> list[Seat]:
+            # In the order of their ids, as everybody locks several rows.
+            seats = {
+                row.id: claim_seen(tx, row, runner.tool, wiring, runner.timeout)
+                for row, runner in sorted(ready, key=lambda each: each[0].id)
+            }
+            return [seats[row.id] for row, _ in ready]
+
+        if not ready:
+            return []
+        durable = any(row.effect != Effect.READ for row, _ in ready)
         try:
-            if runner.is_async:
-                return cast(TaskRow, self.on_loop(acarry_out(steps, wiring)).row)
-            return carry_out(steps, wiring).row
-        except AXError:
-            pass  # its verdict is on record, for whoever asks
-        except Exception as error:
+            return wiring.db.write(op, "claim", durable)
+        except Exception:  # each finds out for itself whether it was the reason
+            return [Seat(row, how="attached") for row, _ in ready]
+
+    def run(self, task_id: str, ns: str) -> TaskRow | None:
+        """Claim a task and see it through, on this thread; how it then stands."""
+        told: SimpleQueue[TaskRow | None] = SimpleQueue()
+        self.see(self.claim([task_id], ns)[0], ns, lambda row, certain: told.put(row))
+        return told.get()
+
+    def see(self, begun: Begun, ns: str, over: Over) -> None:
+        """See a task as far as this worker can, and tell ``over`` how it then stands, here or on another thread."""
+        if begun.seat is None or begun.runner is None:
+            over(begun.row, True)
+            return
+        wiring = self.core.wiring(ns)
+        steps = following(begun.seat, begun.runner, wiring, 0.0, detached=True)
+        ended = partial(self._ended, begun, wiring, over)
+        if begun.runner.is_async:
+            try:
+                answer = self.on_loop(acarry_out(steps, wiring))
+            except Exception as error:
+                ended(None, error)
+            else:
+                ended(answer, None)
+        else:
+            Handover(steps, wiring, self._deadlines_of(), ended).begin()
+
+    def _ended(
+        self, begun: Begun, wiring: Wiring, over: Over, answer: Any, error: BaseException | None
+    ) -> None:
+        row = begun.row
+        assert row is not None
+        if error is None:
+            over(answer.row, True)
+            return
+        if not isinstance(error, AXError):  # else its verdict is on record, for whoever asks
             self.core.hooks.complain(f"task {row.id} ({row.tool}) could not be run", error)
-        return wiring.db.read(lambda tx: tasks.get(tx, task_id))
+        try:
+            fresh = wiring.db.read(lambda tx: tasks.get(tx, row.id))
+        except Exception as away:
+            self.core.hooks.complain(f"task {row.id} could not be run", away)
+            over(row, False)
+        else:
+            over(fresh, True)
 
     def on_loop(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         """Run a coroutine on the event loop of the async tools, and wait for it."""
@@ -61,6 +137,8 @@ class Running:
         """Stop the event loop; what still runs on it is cut off."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
+        if self._deadlines is not None:
+            self._deadlines.stop()
 
     def _its_loop(self) -> asyncio.AbstractEventLoop:
         with self._starting:
@@ -68,6 +146,13 @@ class Running:
                 self._loop = asyncio.new_event_loop()
                 self.core.threads.spawn(self._loop.run_forever)
             return self._loop
+
+    def _deadlines_of(self) -> PassingDeadlines:
+        with self._starting:
+            if self._deadlines is None:
+                self._deadlines = PassingDeadlines(self.core.clock)
+                self.core.threads.spawn(self._deadlines.run)
+            return self._deadlines
 
     def _say_unknown(self, row: TaskRow) -> None:
         known = self.core.registry.find(row.tool)

@@ -6,13 +6,16 @@ import logging
 import os
 import threading
 from collections.abc import Sequence
+from functools import partial
 
 from ..app import AX
 from ..errors import PolicyError
+from ..model import TaskRow
 from ..ports import Delivery, Source, checked_name
 from ..states import State
+from .acks import Acks
 from .lifespan import Lifespan, living
-from .running import Running
+from .running import Begun, Running
 from .slots import Slots
 from .upkeep import Upkeep
 
@@ -21,6 +24,8 @@ RECYCLED = 75
 """Exit code of a worker whose threads hang in tools: it wants to be started anew."""
 FENCED = 70
 """Exit code of a worker that could not renew its leases: whoever restarts it finds nothing half done by it."""
+Taken = tuple[str, str, Delivery | None]
+"""A task, its namespace, and what the queue handed out for it."""
 log = logging.getLogger("ax")
 
 
@@ -64,6 +69,7 @@ class Worker:
         self.recycled = False
         self._source: Source | None = None
         self._upkeep: Upkeep | None = None
+        self._acks: Acks
 
     def run(self) -> None:
         """Work until :meth:`stop`, or until it wants to be started anew (``recycled``); then drain.
@@ -91,7 +97,7 @@ class Worker:
 
     def _work_on(self, source: Source) -> None:
         core, upkeep = self._core, Upkeep(self._core, source, self.slots, self.begin)
-        self._source, self._upkeep = source, upkeep
+        self._source, self._upkeep, self._acks = source, upkeep, Acks(source)
         core.threads.spawn(upkeep.run)
         threading.Thread(target=self._guard, name="ax-guard", daemon=True).start()
         log.info("worker %s: %d at once, from %s", core.owner, self.slots.size, ", ".join(self.queues))
@@ -116,8 +122,11 @@ class Worker:
         if self._stopping.is_set():
             source.give_back(fetched)
             return
+        by_ns: dict[str, list[Taken]] = {}
         for delivery in fetched:
-            self.begin(delivery.job.task_id, delivery.job.ns, delivery)
+            by_ns.setdefault(delivery.job.ns, []).append((delivery.job.task_id, delivery.job.ns, delivery))
+        for jobs in by_ns.values():
+            self.begin(jobs)
 
     def stop(self) -> None:
         """Fetch nothing more; :meth:`run` returns once what runs has ended, or the drain has. For any thread."""
@@ -144,33 +153,49 @@ class Worker:
         """Threads of bodies that were given up and have not ended."""
         return sum(a.given_up for a in self._core.live.all()) if self._source is not None else 0
 
-    def begin(self, task_id: str, ns: str, delivery: Delivery | None) -> bool:
-        """Begin a task in a slot of its own; False: it is in one already."""
-        if not self.slots.take(task_id, delivery):
-            if delivery is not None and self._is_double(delivery):
-                self._done(delivery._replace(job=delivery.job._replace(reply_to=None)))
-            return False
-        self._core.threads.spawn(lambda: self._work(task_id, ns, delivery))
-        return True
+    def begin(self, jobs: Sequence[Taken]) -> int:
+        """Begin tasks of one namespace, each in a slot of its own; how many there are that were not in one already."""
+        taken = [job for job in jobs if self._take(*job)]
+        if taken:
+            self._core.threads.spawn(partial(self._work, taken))
+        return len(taken)
 
-    def _done(self, delivery: Delivery) -> None:
-        assert self._source is not None
-        self._source.done([delivery])
+    def _take(self, task_id: str, ns: str, delivery: Delivery | None) -> bool:
+        if self.slots.take(task_id, delivery):
+            return True
+        if delivery is not None and self._is_double(delivery):
+            self._acks.done(delivery._replace(job=delivery.job._replace(reply_to=None)))
+        return False
 
     def _is_double(self, delivery: Delivery) -> bool:
         """Whether it is another entry than the one whose task is in a slot: that one is kept until it is done."""
         return all(delivery.receipt != held.receipt for held in self.slots.deliveries)
 
-    def _work(self, task_id: str, ns: str, delivery: Delivery | None) -> None:
+    def _work(self, taken: Sequence[Taken]) -> None:
+        ns = taken[0][1]
+        try:
+            begun = self._running.claim([task_id for task_id, _, _ in taken], ns)
+        except Exception as error:
+            # The store is away: the jobs stay with this worker until they are reclaimed, or the tasks are looked for.
+            self._core.hooks.complain(f"task {taken[0][0]} could not be run", error)
+            for task_id, _, _ in taken:
+                self.slots.give(task_id)
+            return
+        each = [partial(self._see, job, found) for job, found in zip(taken, begun, strict=True)]
+        for see in each[1:]:
+            self._core.threads.spawn(see)
+        each[0]()
+
+    def _see(self, job: Taken, begun: Begun) -> None:
+        self._running.see(begun, job[1], partial(self._over_with, job))
+
+    def _over_with(self, job: Taken, row: TaskRow | None, certain: bool) -> None:
+        task_id, _, delivery = job
         with self.slots.kept(task_id):
-            try:
-                row = self._running.run(task_id, ns)
-            except Exception as error:
-                # The store is away: the job stays with this worker until it is reclaimed, or the task is looked for.
-                self._core.hooks.complain(f"task {task_id} could not be run", error)
-                return
+            if not certain:
+                return  # the job stays with this worker until it is reclaimed, or the task is looked for
             if delivery is not None:
-                self._done(delivery)
+                self._acks.done(delivery)
             if (
                 row is not None
                 and row.state == State.RETRY_WAIT
