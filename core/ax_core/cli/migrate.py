@@ -31,12 +31,13 @@ def migrate(
     if in_a_file(url):
         return _file(url, down, sql, where)
     from ..store.servers import migrating
+    from ..store.servers.address import Address
 
     if sql:
         print(migrating.script(url, down_to=down), end="")
         return 0
     before, after = migrating.down(url, down) if down is not None else migrating.up(url)
-    shown = migrating.Address(url).where
+    shown = Address(url).where
     return _told(before, after, shown, where)
 
 
@@ -45,7 +46,9 @@ def _file(url: str, down: str | None, sql: bool, where: Where) -> int:
     from ..store.migrate import HEAD
 
     if down is not None or sql:
-        raise StoreError("a SQLite file is brought up by whoever opens it, and not down: go back to a copy of it")
+        raise StoreError(
+            "a SQLite file is brought up by whoever opens it, and not down: go back to a copy of it"
+        )
     store = store_of(url, clock=SystemClock(), threads=Threads())
     store.open()
     store.close()

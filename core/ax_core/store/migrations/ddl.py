@@ -42,7 +42,9 @@ def table(name: str, *made_of: sa.Column[Any], primary_key: Sequence[str], with_
 def index(name: str, on: str, over: Sequence[str], *, unique: bool = False, where: str | None = None) -> None:
     """Make an index; of the rows ``where`` only, but on MySQL, which has no such indexes."""
     if not _there(on, name):
-        only: dict[str, Any] = {f"{of}_where": sa.text(where) for of in ("sqlite", "postgresql")} if where else {}
+        only: dict[str, Any] = (
+            {f"{of}_where": sa.text(where) for of in ("sqlite", "postgresql")} if where else {}
+        )
         op.create_index(name, on, list(over), unique=unique, **only)
 
 

@@ -98,6 +98,10 @@ class ServerDialect:
         """Begin a transaction that sees one snapshot."""
         raise NotImplementedError
 
+    def say(self, cursor: Any, sql: str) -> None:
+        """Execute a word of transactions: COMMIT or ROLLBACK."""
+        cursor.execute(sql)
+
     def in_transaction(self, raw: Any) -> bool:
         """Whether a transaction is open, by what the server said last."""
         raise NotImplementedError
