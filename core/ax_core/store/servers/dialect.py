@@ -57,7 +57,7 @@ class ServerDialect:
     # -- connections -----------------------------------------------------------------------------------------
 
     def connect(self, args: Sequence[Any], given: dict[str, Any]) -> Any:
-        """Open a connection that begins no transaction by itself.
+        """Open a connection.
 
         Args:
             args, given: what SQLAlchemy makes of the URL.
