@@ -184,9 +184,9 @@ class AX(Tooling, Calls, Verbs):
         return _at, (core.url, self._ns, core.settings)
 
     def __repr__(self) -> str:
-        from ..store.opening import default_url
+        from ..store.opening import default_url, shown
 
-        return f"<AX {self._core.url or default_url()} {self._ns!r}>"
+        return f"<AX {shown(self._core.url or default_url())} {self._ns!r}>"
 
 
 def _at(url: str | None, ns: str, settings: Settings) -> AX:

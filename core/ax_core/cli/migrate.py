@@ -19,7 +19,7 @@ def migrate(
     sql: Annotated[bool, Parameter(negative=())] = False,
     where: Where = HERE,
 ) -> int:
-    """Make or change AX's tables, as this version needs them. Several may do so at once. SQLite files need no such care.
+    """Make or change AX's tables, as this version needs them. Several may do so at once. SQLite files need it not.
 
     Args:
         down: go back to this revision; ``base`` drops every table of AX, with what is in it.
