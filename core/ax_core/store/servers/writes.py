@@ -55,7 +55,8 @@ class Writes:
     def _once(self, op: Op[T], name: str, durable: bool, patience: Patience) -> T:
         raw = self._pool.take(patience.left)
         cursor = raw.cursor()
-        tx = ServerTx(cursor, self._dialect, durable)
+        # A server that crashes is no rare power cut: what a caller was told is on disk before, reads included.
+        tx = ServerTx(cursor, self._dialect, durable or name != "admit")
         try:
             result = op(tx)
             leave(tx, self._clock.new_id(), self._clock.now())
