@@ -32,9 +32,9 @@ class AX(Tooling, Calls, Verbs):
     Nothing is opened before the first use: no file, no thread, no connection.
 
     Args:
-        url: where the truth is kept: an SQLAlchemy URL. Default ``AX_URL``, else ``sqlite:///ax.db``;
-            ``sqlite://`` is in memory.
-        engine: share this SQLAlchemy engine instead (a SQLite file).
+        url: where the truth is kept: an SQLAlchemy URL of SQLite, PostgreSQL (``postgresql+psycopg://…``) or MySQL
+            (``mysql+pymysql://…``). Default ``AX_URL``, else ``sqlite:///ax.db``; ``sqlite://`` is in memory.
+        engine: share this SQLAlchemy engine instead (of a SQLite file, or of a server).
         settings: see :class:`ax_core.settings.Settings`; also as ``AX_…`` variables.
 
     Raises:
