@@ -7,6 +7,7 @@ WHEELENV := .venv-wheel
 WHEELRUN := .wheel-test
 LOWENV   := .venv-lowest
 LOWEST   := langchain mcp demo notebook
+NEWENV   := .venv-newest
 PIP      := -m pip install --quiet --disable-pip-version-check
 ARGS     ?=
 
@@ -18,7 +19,7 @@ export PYTHON
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test servers test-source test-wheel check format bench chaos frameworks lowest docs wheel clean
+.PHONY: help demo test servers test-source test-wheel check format bench chaos frameworks lowest newest docs wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -47,6 +48,10 @@ $(LOWENV)/.made: tools/venv.sh tools/lowest.py pyproject.toml
 	@extras=$$(echo $(LOWEST) | tr ' ' ,) && $(LOWENV)/bin/python $(PIP) --constraint $(LOWENV)/lowest.txt --editable ".[$$extras]"
 	@$(LOWENV)/bin/python -m pip list --format freeze --exclude-editable --disable-pip-version-check > $(LOWENV)/there.txt
 	@$(LOWENV)/bin/python $(PIP) --constraint $(LOWENV)/there.txt $$($(LOWENV)/bin/python tools/lowest.py --tools)
+	@touch $@
+
+$(NEWENV)/.made: tools/venv.sh
+	@tools/venv.sh $(NEWENV)
 	@touch $@
 
 $(VENV)/.frameworks: $(VENV)/.dev
@@ -106,6 +111,11 @@ chaos: $(VENV)/.dev ## at least 300 seeded random kills, effects counted from ou
 lowest: $(LOWENV)/.made ## the adapters' tests on the oldest versions that pyproject.toml allows
 	$(LOWENV)/bin/pytest -n auto -p no:cacheprovider tests/adapters/langchain tests/adapters/jupyter $(ARGS)
 
+newest: $(NEWENV)/.made ## the adapters' tests on the newest versions that pyproject.toml allows, as of today
+	@echo "bringing $(NEWENV) up to date"
+	@$(NEWENV)/bin/python $(PIP) --upgrade --upgrade-strategy eager --editable '.[test]'
+	$(NEWENV)/bin/pytest -n auto -p no:cacheprovider tests/adapters $(ARGS)
+
 frameworks: $(VENV)/.frameworks ## the frameworks' own tool tests, bare and with every tool under AX
 	@PYTHONPATH=. $(BIN)/python -m tools.frameworks $(ARGS)
 
@@ -118,5 +128,5 @@ docs: $(VENV)/.dev ## write the generated parts of docs/ anew
 	@$(BIN)/python docs/generate.py
 
 clean: ## remove environments, builds and caches
-	rm -rf $(VENV) $(LOWENV) $(WHEELENV) $(WHEELRUN) .frameworks dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWENV) $(NEWENV) $(WHEELENV) $(WHEELRUN) .frameworks dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

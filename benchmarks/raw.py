@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 from time import perf_counter
 
+from ax_core.store.dialects import PAGE
 from benchmarks.shape import Shape, Write
 
 
@@ -21,6 +22,7 @@ class RawLoop:
     def __init__(self, path: Path, like: Path, shape: Shape, *, full: bool) -> None:
         self._db = sqlite3.connect(path, isolation_level=None)
         self._shape, self._full, self._n = shape, full, 1_000_000
+        self._db.execute(f"PRAGMA page_size={PAGE}")
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=NORMAL")
         for sql in _schema(like):

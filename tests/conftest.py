@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support.servers.databases import EVERY, FILE, Databases
+from support.servers.redis import Redis
+
+_number = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[Redis]:
+    with Redis() as server:
+        yield server
+
+
+@pytest.fixture
+def redis_url(redis_server: Redis) -> str:
+    """The URL of a queue that holds nothing: a deployment of its own on one server."""
+    return f"{redis_server.url}?prefix=test-{next(_number)}"
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,12 @@
 """What every adapter shares: policies by name, refusals that end an agent, and what people decide."""
 
 from .control import CANCEL, PENDING, STATUS, Own
-from .decisions import DECISIONS, Decision, Responded, adecide, decide
+from .decisions import DECISIONS, Decision, Responded, adecide, deciding
 from .identity import Identity
 from .mcp import MCP_HINTS, carry_key, check_mcp_hints, hinted
+from .newest import Newest
 from .ordinals import Ordinals, ordinals
+from .perform import Wants, aperform, perform
 from .policies import Binding, check_names, policies_for, tell_undeclared
 from .refusals import ON_REFUSAL, REFUSALS_BEFORE_RAISING, Refusals, check_on_refusal, refusals
 
@@ -19,18 +21,22 @@ __all__ = [
     "Binding",
     "Decision",
     "Identity",
+    "Newest",
     "Ordinals",
     "Own",
     "Refusals",
     "Responded",
+    "Wants",
     "adecide",
+    "aperform",
     "carry_key",
     "check_mcp_hints",
     "check_names",
     "check_on_refusal",
-    "decide",
+    "deciding",
     "hinted",
     "ordinals",
+    "perform",
     "policies_for",
     "refusals",
     "tell_undeclared",

@@ -27,15 +27,15 @@ class Responded:
     message: str
 
 
-def decide(ax: AX, task: Task, said: Decision) -> Verdict:
-    """Put a decision on record; the second to decide is told what was decided."""
+def deciding(task: Task, said: Decision) -> tuple[Any, ...]:
+    """What puts a decision on record, as ``perform`` takes it; the second to decide is told what was decided."""
     if said.kind in ("approve", "edit"):
-        return ax.confirm(task.id, by=said.by, payload=said.args)
-    return ax.reject(task.id, by=said.by, reason=said.message)
+        return "confirm", task.id, said.by, said.args
+    return "reject", task.id, said.by, said.message
 
 
 async def adecide(ax: AX, task: Task, said: Decision) -> Verdict:
-    """:func:`decide` on an event loop."""
-    if said.kind in ("approve", "edit"):
-        return await ax.aconfirm(task.id, by=said.by, payload=said.args)
-    return await ax.areject(task.id, by=said.by, reason=said.message)
+    """Put a decision on record."""
+    verb, *given = deciding(task, said)
+    decided: Verdict = await getattr(ax, f"a{verb}")(*given)
+    return decided

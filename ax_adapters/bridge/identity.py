@@ -29,3 +29,8 @@ class Identity:
         """A success was handed over: the same call again, in this execution of the step, is a new decision."""
         if self.seat is not None:
             ordinals.advance(*self.seat, self.ordinal)
+
+    def left(self) -> None:
+        """The call ended, however."""
+        if self.seat is not None:
+            ordinals.leave(*self.seat, self.ordinal)

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import threading
+from itertools import count
 
-_KEEP = 1024
+from .newest import Newest
 
 Seat = tuple[str, ...]
+
+
+class _Counts:
+    """Of one call in one execution: which ordinals were answered, and which are under way."""
+
+    def __init__(self) -> None:
+        self.answered: set[int] = set()
+        self.taken: set[int] = set()
 
 
 class Ordinals:
@@ -17,25 +26,37 @@ class Ordinals:
     """
 
     def __init__(self) -> None:
-        self._pads: OrderedDict[int, tuple[object, dict[Seat, int]]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._steps: Newest[dict[Seat, _Counts]] = Newest(dict)
 
     def of(self, pad: object, seat: Seat) -> int:
-        """How often this call was answered so far."""
-        return self._counts(pad).get(seat, 0)
+        """The first ordinal of this call that was not answered so far."""
+        with self._lock:
+            return self._free(self._counts(pad, seat).answered)
+
+    def take(self, pad: object, seat: Seat) -> int:
+        """The first ordinal that was not answered and is not under way: for calls that nothing else tells apart."""
+        with self._lock:
+            counts = self._counts(pad, seat)
+            ordinal = self._free(counts.answered | counts.taken)
+            counts.taken.add(ordinal)
+            return ordinal
+
+    def leave(self, pad: object, seat: Seat, ordinal: int) -> None:
+        """The call that took an ordinal ended; unless it was answered, the next one is the same call again."""
+        with self._lock:
+            self._counts(pad, seat).taken.discard(ordinal)
 
     def advance(self, pad: object, seat: Seat, ordinal: int) -> None:
         """The call of that ordinal was answered."""
-        counts = self._counts(pad)
-        counts[seat] = max(counts.get(seat, 0), ordinal + 1)
+        with self._lock:
+            self._counts(pad, seat).answered.add(ordinal)
 
-    def _counts(self, pad: object) -> dict[Seat, int]:
-        # Held strongly, so that an id is never used again while it is a key here.
-        known = self._pads.get(id(pad))
-        if known is None:
-            known = self._pads[id(pad)] = (pad, {})
-            while len(self._pads) > _KEEP:
-                self._pads.popitem(last=False)
-        return known[1]
+    def _counts(self, pad: object, seat: Seat) -> _Counts:
+        return self._steps.of(pad).setdefault(seat, _Counts())
+
+    def _free(self, used: set[int]) -> int:
+        return next(n for n in count() if n not in used)
 
 
 ordinals = Ordinals()

@@ -13,12 +13,23 @@ from typing import Any
 from ax_core import keys
 
 from ..bridge import Identity, ordinals
+from .inside import whole
 
 
 def identify(
-    ns: str, tool: str, tool_call_id: str | None, args: Any, config: Mapping[str, Any] | None
+    ns: str,
+    tool: str,
+    tool_call_id: str | None,
+    args: Any,
+    config: Mapping[str, Any] | None,
+    *,
+    begins: bool = False,
 ) -> Identity:
-    """The identity of a call from its RunnableConfig."""
+    """The identity of a call from its RunnableConfig.
+
+    Args:
+        begins: the call is carried out now, and says when it left: until then an equal one without an id is another.
+    """
     conf: Mapping[str, Any] = (config or {}).get("configurable") or {}
     thread, place = conf.get("thread_id"), conf.get("checkpoint_ns")
     session = str(thread) if thread else None
@@ -26,11 +37,12 @@ def identify(
     run_id = str(named_run) if named_run else _run_of_message(ns, session, conf)
     if not place or not (pad := conf.get("__pregel_scratchpad")):
         return Identity(run_id=run_id, session=session)
+    pad = whole(pad)
     # A bare tool.invoke(args) inside a node has no tool call id: its arguments stand in.
     who = f"id:{tool_call_id}" if tool_call_id else f"args:{'?' if args is None else keys.args_hash(args)}"
     # Some releases of LangGraph make a scratchpad per attempt of the node, older ones of 1.2 one for all.
     seat = (str(place), who, tool, _attempt(conf))
-    ordinal = ordinals.of(pad, seat)
+    ordinal = ordinals.take(pad, seat) if begins and not tool_call_id else ordinals.of(pad, seat)
     return Identity(
         request_id=f"lg:{keys.digest(session or '', str(place), who, tool, str(ordinal))[:40]}",
         run_id=run_id,

@@ -13,6 +13,9 @@ from langchain_core.tools import BaseTool
 from ax_core import AXError, keys
 from ax_core.schema import Invalid
 
+MARK = "__ax_binding__"
+"""The attribute of a wrapped tool's class that holds its binding."""
+
 
 class Pending:
     """One ``run`` of one tool.
@@ -24,10 +27,12 @@ class Pending:
         verdict: AX's own answer, if there is one: not the tool's exception.
         misfit: what the framework found wrong with the arguments.
         run_id: the run that the call belongs to, once that is worked out.
+        inside: what the body is to see of LangGraph's config instead of what the call was given.
     """
 
     __slots__ = (
-        "_plain", "_shown", "config", "entered", "misfit", "note", "raw", "run_id", "tool", "tool_call_id", "verdict",
+        "_plain", "_shown", "config", "entered", "inside", "misfit", "note", "raw", "run_id", "tool", "tool_call_id",
+        "verdict",
     )  # fmt: skip
 
     def __init__(self, tool: Any, raw: Any, tool_call_id: str | None, config: Any) -> None:
@@ -37,6 +42,7 @@ class Pending:
         self.verdict: AXError | None = None
         self.misfit: Invalid | None = None
         self.run_id: str | None = None
+        self.inside: dict[str, Any] | None = None
         self._shown: Any = _UNKNOWN
         self._plain: Any = _UNKNOWN
 

@@ -43,6 +43,7 @@ def teach(ax: AX) -> None:
         ax.allow_type(
             TypeCodec("langgraph.send", types.Send, _write_send, lambda kept: _read_send(types.Send, kept))
         )
+    ax.allow_type(TypeCodec("langgraph.handover", Handover, lambda over: over.command, Handover))
     codec = ax._core.codec
     ax.allow_type(TypeCodec("langchain.pair", Pair, lambda pair: _write_pair(pair, codec), Pair))
 
@@ -64,7 +65,28 @@ def replayed(result: Any, tool: BaseTool, tool_call_id: str | None) -> Any:
     """A stored result as what this tool's caller takes; of content that was too large, what is left of it."""
     if isinstance(result, Opaque) and tool.response_format == "content_and_artifact":
         return str(result), None
+    if isinstance(result, Handover):
+        return Handover(readdressed(result.command, tool_call_id))
     return readdressed(result, tool_call_id)
+
+
+class Handover:
+    """A tool's answer that is a command to the graph above: LangGraph is told by an exception, but nothing failed."""
+
+    def __init__(self, command: Any, told: BaseException | None = None) -> None:
+        self.command, self._told = command, told
+
+    def raised(self) -> BaseException:
+        """What tells LangGraph: the tool's own exception, or one like it."""
+        from langgraph.errors import ParentCommand
+
+        return self._told or ParentCommand(self.command)
+
+
+def handed_over() -> tuple[type[BaseException], ...]:
+    """What a tool's body raises to hand over to the graph above."""
+    errors = sys.modules.get("langgraph.errors")
+    return (errors.ParentCommand,) if errors is not None else ()
 
 
 class ErrorAnswer(Exception):

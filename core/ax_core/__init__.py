@@ -29,6 +29,7 @@ from .errors import (
     TaskTimeout,
     TaskUndone,
     ToolFailed,
+    TransportError,
     UnknownTask,
     UnknownTool,
 )
@@ -91,6 +92,7 @@ __all__ = [
     "TaskUndone",
     "Tool",
     "ToolFailed",
+    "TransportError",
     "Tree",
     "Unknown",
     "UnknownTask",

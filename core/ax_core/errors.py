@@ -21,6 +21,8 @@
     ├── PolicyError           a policy, schema or registration is invalid
     ├── NotAllowed            a verb that the task's state does not permit
     ├── StoreError            the database refused: locked, full, read-only, corrupt, newer schema
+    ├── TransportError        the queue cannot be used: away, too old, not allowed to; no task is lost by it
+    │   └── NoSource          the queue's own workers do the fetching
     └── Closed                this AX was closed
 
     NotApplied                raised BY a tool: "I refused before doing anything"
@@ -181,6 +183,18 @@ class StoreError(AXError):
     """The database refused; the message says why and what to do."""
 
     code = "store_error"
+
+
+class TransportError(AXError):
+    """The queue cannot be used; the message says why and what to do. What is recorded stays recorded."""
+
+    code = "transport_error"
+
+
+class NoSource(TransportError):
+    """Jobs of this queue are fetched by its own workers, so AX's have nothing to fetch from it."""
+
+    code = "no_source"
 
 
 class Closed(AXError):

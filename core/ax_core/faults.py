@@ -2,8 +2,9 @@
 
 A point is a no-op unless a test armed it, with :func:`arm` in this process or, for a child process, with
 ``AX_FAULT="name[:nth]=action"`` in its environment (actions: ``kill`` is SIGKILL, ``stop`` is SIGSTOP). One
-stands before and after each commit, and around each entry into a tool. The commit of a TRANSACTIONAL body is
-named ``effect``; ``effect.before`` and ``effect.after`` are for tools of tests, around what they do to the world.
+stands before and after each commit and each word to a queue, and around each entry into a tool. The commit of a
+TRANSACTIONAL body is named ``effect``; ``effect.before`` and ``effect.after`` are for tools of tests, around what
+they do to the world.
 """
 
 from __future__ import annotations
@@ -33,6 +34,13 @@ POINTS = (
     "control.after_commit",
     "recover.before_commit",
     "recover.after_commit",
+    "publish.before",
+    "publish.after",
+    "fetch.after",
+    "done.before",
+    "done.after",
+    "trail.before_commit",
+    "trail.after_commit",
 )
 
 _armed: dict[str, Callable[[], None]] = {}

@@ -6,7 +6,7 @@ import _thread
 import logging
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .clock import Micros
@@ -37,7 +37,13 @@ log = logging.getLogger("ax")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened. ``address`` is the framework's own (thread, interrupt …): what wakes an agent."""
+    """One thing that happened.
+
+    Attributes:
+        address: the framework's own (thread, interrupt …): what wakes an agent.
+        elsewhere: it happened in another process.
+        position: where to go on reading after it, if it was read with ``ax.events``.
+    """
 
     name: str
     task_id: str
@@ -48,6 +54,8 @@ class Event:
     reason: str | None = None
     address: dict[str, Any] = field(default_factory=dict)
     detail: dict[str, Any] = field(default_factory=dict)
+    elsewhere: bool = False
+    position: str | None = None
 
 
 Handler = Callable[[Event], Any]
@@ -62,9 +70,15 @@ class Hooks:
         self._queue: deque[Event | Callable[[], None]] = deque()
         self._delivering = _thread.allocate_lock()
         self._said: set[str] = set()
+        self.everywhere: set[Handler] = set()
+        self.follow: Callable[[], None] | None = None
+        """Begins to hand over what happens in other processes, at the first handler that wants it."""
 
-    def on(self, *names: str) -> Callable[[Handler], Handler]:
+    def on(self, *names: str, everywhere: bool = False) -> Callable[[Handler], Handler]:
         """Register the decorated function for these events.
+
+        Args:
+            everywhere: also for those of other processes, where a queue carries them.
 
         Raises:
             ValueError: no such event.
@@ -76,12 +90,18 @@ class Hooks:
         def register(handler: Handler) -> Handler:
             for name in names:
                 self._handlers.setdefault(name, []).append(handler)
+            if everywhere:
+                first = not self.everywhere
+                self.everywhere.add(handler)
+                if first and self.follow is not None:
+                    self.follow()
             return handler
 
         return register
 
     def off(self, handler: Handler) -> None:
         """Call this handler no more."""
+        self.everywhere.discard(handler)
         for name, handlers in list(self._handlers.items()):
             left = [h for h in handlers if h is not handler]
             if left:
@@ -107,6 +127,12 @@ class Hooks:
             return
         self._queue.append(event)
         self._start()
+
+    def hear(self, event: Event) -> None:
+        """Tell those handlers that want it what happened in another process."""
+        if any(handler in self.everywhere for handler in self._handlers.get(event.name, ())):
+            self._queue.append(replace(event, elsewhere=True))
+            self._start()
 
     def complain(self, what: str, error: BaseException) -> None:
         """Log what went wrong where no caller can be told."""
@@ -147,6 +173,8 @@ class Hooks:
 
     def _tell(self, event: Event) -> None:
         for handler in tuple(self._handlers.get(event.name, ())):
+            if event.elsewhere and handler not in self.everywhere:
+                continue
             try:
                 handler(event)
             except Exception:

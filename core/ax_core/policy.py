@@ -69,6 +69,8 @@ class Policy:
         settle: how long after the attempt's end ``reconcile`` waits before it asks.
         compensate: ``fn(args, result)`` that undoes a success, run by ``rollback``.
         on_cancel: a host's cancellation is passed to the tool (``"propagate"``) or the tool is let finish.
+        where: ``"worker"`` or ``"here"``, the process that calls; None: a worker if the tool is made in a module of
+            ``AX(imports=…)``.
         pollable: exempt from the repeat guard.
         redact: argument names that never reach logs, audit, events or a console.
         version: declared version; None is a hash of schema and policy.
@@ -235,9 +237,8 @@ def _check_unserved(p: Policy, refuse: Callable[[str], None]) -> None:
         refuse(_misspelt("isolation", p.isolation, ("thread", "process")))
     if p.where not in (None, "here", "worker"):
         refuse(_misspelt("where", p.where, ("here", "worker")))
-    for name, inline in (("isolation", "thread"), ("where", p.where if p.where == "here" else None)):
-        if getattr(p, name) != inline:
-            refuse(f"{name}={getattr(p, name)!r} needs workers, which the inline form does not have")
+    if p.isolation != "thread":
+        refuse(f"isolation={p.isolation!r} is not enforced yet")
     for name in ("rate", "concurrency"):
         if getattr(p, name) is not None:
             refuse(f"{name}= is enforced by workers only, which the inline form does not have")

@@ -76,7 +76,7 @@ def test_the_log_shrinks_again_after_a_long_read_has_held_it_up(start: Start) ->
         reader = sqlite3.connect(start.db, isolation_level=None)
         reader.execute("BEGIN")
         reader.execute("SELECT COUNT(*) FROM ax_task").fetchone()
-        for n in range(600):
+        for n in range(1200):
             ax.call("look", {"n": n})
         held_up = log.stat().st_size
         assert held_up > 20 * 2**20

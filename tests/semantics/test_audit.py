@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ax_core import AX, Effect, State
+from ax_core import AX, Effect, State, current
 from ax_core.states import TRANSITIONS
 from support.aside import outcome
 from support.probe import Probe
@@ -44,6 +44,35 @@ def test_it_tells_who_did_what_and_from_where_to_where(ax: AX, task_id: str) -> 
     assert [e.seq for e in entries] == [1, 2, 3, 4, 5, 6]
     assert all(e.target in TRANSITIONS[e.source] for e in entries)
     assert entries[-1].detail["reason"] == "enough"
+
+
+def test_a_body_that_runs_finds_its_own_claim_in_the_audit(ax: AX) -> None:
+    """A claim is on record before the body is entered, and reads the same when more has followed."""
+    seen: list[Any] = []
+
+    @ax.tool(effect=Effect.UNSAFE)
+    def look() -> None:
+        seen.append(current().task_id)
+        seen.extend(ax.audit(seen[0]))
+        assert ax.verify(seen[0]) is None
+
+    look()
+    task_id, claim = seen
+    assert (claim.seq, claim.verb, claim.source, claim.target) == (1, "claim", None, State.RUNNING)
+    assert claim.by == ax._core.owner
+    assert [e.verb for e in ax.audit(task_id)] == ["claim", "returned"]
+    assert ax.audit(task_id)[0] == claim
+    assert ax.verify(task_id) is None
+
+
+@pytest.mark.parametrize("column,value", [("owner", "mallory"), ("created_at", 1), ("audit_head", "0" * 64)])
+def test_a_claim_whose_row_was_altered_while_it_ran_is_found(ax: AX, column: str, value: Any) -> None:
+    @ax.tool(effect=Effect.UNSAFE)
+    def look() -> None:
+        change(ax, f"UPDATE ax_task SET {column} = ? WHERE id = ?", value, current().task_id)
+        assert ax.verify(current().task_id) == 1
+
+    look()
 
 
 def test_a_whole_trail_verifies(ax: AX, task_id: str) -> None:

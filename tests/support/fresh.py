@@ -11,6 +11,7 @@ from typing import Any
 
 from ax_core import AX
 from ax_core.store import database, migrate
+from ax_core.store.dialects import PAGE
 from support.skew import Skew
 
 _upgrade = migrate.upgrade
@@ -20,6 +21,7 @@ _upgrade = migrate.upgrade
 def _migrated() -> sqlite3.Connection:
     raw = sqlite3.connect(":memory:", check_same_thread=False)
     raw.isolation_level = None
+    raw.execute(f"PRAGMA page_size={PAGE}")  # a copy takes pages as they are
     _upgrade(raw, "the template")
     return raw
 

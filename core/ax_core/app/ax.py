@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,10 @@ from ..registry import Tool
 from ..settings import Settings
 from .calls import Calls
 from .core import Core
+from .listening import Listening
 from .runs import RunBlock
 from .tooling import Tooling
+from .trail import Trails
 from .verbs import Verbs
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from .serve import Serving
 
 
-class AX(Tooling, Calls, Verbs):
+class AX(Tooling, Calls, Trails, Verbs, Listening):
     """The controlled execution layer: every call through it is recorded before it acts.
 
     Nothing is opened before the first use: no file, no thread, no connection.
@@ -35,6 +37,9 @@ class AX(Tooling, Calls, Verbs):
         url: where the truth is kept: an SQLAlchemy URL of SQLite, PostgreSQL (``postgresql+psycopg://…``) or MySQL
             (``mysql+pymysql://…``). Default ``AX_URL``, else ``sqlite:///ax.db``; ``sqlite://`` is in memory.
         engine: share this SQLAlchemy engine instead (of a SQLite file, or of a server).
+        queue: how tasks reach workers: ``redis://…`` or ``celery://module:app``. Default ``AX_QUEUE``, else
+            everything runs in the process that calls it.
+        imports: modules whose tools run in workers, which import them too.
         settings: see :class:`ax_core.settings.Settings`; also as ``AX_…`` variables.
 
     Raises:
@@ -46,12 +51,16 @@ class AX(Tooling, Calls, Verbs):
         url: str | None = None,
         *,
         engine: Engine | None = None,
+        queue: str | None = None,
+        imports: Collection[str] = (),
         clock: Clock | None = None,
         **settings: Any,
     ) -> None:
         if url is not None and engine is not None:
             raise PolicyError("give AX a url or an engine, not both")
-        self._core = Core(url, engine, Settings.of(settings), clock)
+        if isinstance(imports, str) or not all(isinstance(name, str) and name for name in imports):
+            raise PolicyError(f"imports={imports!r} must be a list of module names")
+        self._core = Core(url, engine, Settings.of(settings), clock, queue, imports)
         self._ns = "default"
 
     def _through(self, tool: Tool[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -110,13 +119,21 @@ class AX(Tooling, Calls, Verbs):
         finally:
             current_override.reset(token)
 
-    def on(self, *names: str) -> Callable[[Handler], Handler]:
+    def on(self, *names: str, everywhere: bool = False) -> Callable[[Handler], Handler]:
         """Register the decorated function for events; it gets an :class:`ax_core.hooks.Event`.
+
+        Args:
+            everywhere: also for those of other processes (needs ``queue=``). Each process that registers one hears
+                each event, at least once while it is connected: a hint to look, as everything that a queue carries.
 
         Raises:
             ValueError: no such event.
         """
-        return self._core.hooks.on(*names)
+        if everywhere and self._core.queue is None:
+            raise PolicyError(
+                "what happens in other processes is heard through a queue, and this AX has none"
+            )
+        return self._core.hooks.on(*names, everywhere=everywhere)
 
     def for_namespace(self, ns: str) -> AX:
         """The same store for another tenant, who sees nothing of this one. Tools are shared."""
@@ -181,7 +198,7 @@ class AX(Tooling, Calls, Verbs):
             raise TypeError(
                 "an AX in memory, or on an engine of yours, cannot be pickled: give it a URL of a file"
             )
-        return _at, (core.url, self._ns, core.settings)
+        return _at, (core.url, self._ns, core.settings, core.queue, core.imports)
 
     def __repr__(self) -> str:
         from ..store.opening import default_url, shown
@@ -189,7 +206,9 @@ class AX(Tooling, Calls, Verbs):
         return f"<AX {shown(self._core.url or default_url())} {self._ns!r}>"
 
 
-def _at(url: str | None, ns: str, settings: Settings) -> AX:
-    made = AX(url)
+def _at(
+    url: str | None, ns: str, settings: Settings, queue: str | None = None, imports: Collection[str] = ()
+) -> AX:
+    made = AX(url, queue=queue, imports=imports)
     made._core.settings = settings
     return made if ns == made.namespace else made.for_namespace(ns)

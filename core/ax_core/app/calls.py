@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 from ..dispatch import (
     Answer,
     Call,
-    Runner,
     Seat,
     Wiring,
     acarry_out,
-    bound,
     calling,
     carry_out,
     current_task,
@@ -26,6 +24,7 @@ from ..errors import PolicyError, UnknownTask
 from ..model import TaskHandle
 from ..states import State
 from ..store import tasks
+from .serve import runner_of
 
 if TYPE_CHECKING:
     from .core import Core
@@ -161,11 +160,7 @@ class Calls:
     def _waiting(self, wiring: Wiring, row: Any, task_id: str, timeout: float | None) -> Any:
         if row is None or row.ns != self._ns:
             raise UnknownTask(f"no task {task_id}", task_id=task_id)
-        tool = self._core.registry.find(row.tool)
-        runner = None
-        if tool is not None and not tool.validated_elsewhere:
-            limit = None if tool.policy.timeout is None else int(tool.policy.timeout * 1e6)
-            runner = Runner(tool, bound(tool), limit)
+        runner = runner_of(self._core, row)
         patience = self._core.settings.wait if timeout is None else max(0.0, timeout)
         how = "replayed" if row.state == State.SUCCESS else "attached"
         return following(Seat(row, how=how), runner, wiring, patience, for_people=timeout is not None)
@@ -182,7 +177,7 @@ class Calls:
         origin: str = "call",
     ) -> Call:
         return Call(
-            self._core.registry.get(tool_name),
+            self._core.tool(tool_name),
             {} if payload is None else payload,
             request_id=request_id,
             timeout=timeout,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import _thread
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..clock import Clock, Micros, SystemClock, micros
@@ -14,7 +15,8 @@ from ..codec import Codec
 from ..control import Tell
 from ..dispatch import RunScope, Waiters, Wiring
 from ..dispatch.live import Live
-from ..errors import Closed, StoreError
+from ..dispatch.post import Post
+from ..errors import Closed, PolicyError, StoreError
 from ..hooks import Hooks
 from ..model import ToolRow
 from ..owners import owner_id
@@ -40,9 +42,19 @@ class Core:
     """The parts, and their life."""
 
     def __init__(
-        self, url: str | None, engine: Engine | None, settings: Settings, clock: Clock | None
+        self,
+        url: str | None,
+        engine: Engine | None,
+        settings: Settings,
+        clock: Clock | None,
+        queue: str | None = None,
+        imports: Collection[str] = (),
     ) -> None:
         self.url, self.engine, self.settings = url, engine, settings
+        self.queue, self.imports = queue or os.environ.get("AX_QUEUE") or None, tuple(imports)
+        self.post: Post | None = None
+        self.resources: dict[str, Any] = {}
+        self.serving = self._loaded = False
         self._own_clock: Clock = clock or SystemClock()
         self.threads = Threads()
         self.hooks = Hooks(self.threads)
@@ -101,6 +113,29 @@ class Core:
             return None
         return self._wirings.get(ns)
 
+    def tool(self, name: str) -> Tool[..., Any]:
+        """A tool by its name; those of ``imports`` are there from their first use on.
+
+        Raises:
+            UnknownTool: there is none.
+            PolicyError: a module of ``imports`` cannot be imported.
+        """
+        if self.registry.find(name) is None:
+            self.load()
+        return self.registry.get(name)
+
+    def load(self) -> None:
+        """Import the modules that register the tools of the workers."""
+        if self._loaded:
+            return
+        self._loaded = True  # first: a module that is imported may call
+        for name in self.imports:
+            try:
+                import_module(name)
+            except ImportError as error:
+                self._loaded = False
+                raise PolicyError(f"imports={name!r} cannot be imported: {error}") from error
+
     def publish(self, ns: str, tool: Tool[..., Any]) -> None:
         """Make a tool known to operators, at the next use of the store."""
         self._unpublished.append((ns, tool))
@@ -129,7 +164,13 @@ class Core:
         self._db = db
         self.waiters, self.live = Waiters(self.clock), Live()
         self.owner = owner_id(self.clock.new_id()[-12:])
-        self.tell = Tell(self.hooks, self.waiters.wake)
+        self.post = None if self.queue is None else self._connect(self.queue)
+        post = self.post
+        self.tell = (
+            Tell(self.hooks, self.waiters.wake)
+            if post is None
+            else Tell(self.hooks, self.waiters.wake, post.offer, post.announce)
+        )
         # What dead processes left is classified before the first call, so that none can slip past it.
         now = self.clock.now()
         try:
@@ -142,14 +183,42 @@ class Core:
         if self.watching:
             self._watch.start()
         self._pid = os.getpid()  # last: a start that failed is tried again
+        if post is not None:
+            self.hooks.follow = partial(self._follow, post)
+            if self.hooks.everywhere:
+                self._follow(post)
+
+    def _connect(self, queue: str) -> Post:
+        """The way to the workers; connected to at its first use."""
+        from ..transport import open_transport
+
+        transport = open_transport(
+            queue, clock=self.clock, threads=self.threads, complain=self.hooks.complain
+        )
+        return Post(
+            transport,
+            self.clock.new_id(),
+            self.imports,
+            self.registry,
+            self.threads,
+            self.hooks,
+            self.waiters.wake,
+            self.serving,
+        )
+
+    def _follow(self, post: Post) -> None:
+        """Hand what happens in other processes to the handlers that want it."""
+        from .listening import handing_over
+
+        self.threads.spawn(partial(handing_over, self, post))
 
     def _forked(self) -> None:
         if self._db is not None and not self._db.survives_fork:
             raise StoreError(
                 "a store in memory does not survive a fork: give AX a file, or make a new AX in the child"
             )
-        _abandoned.append((self._db, self._watch))
-        self._db = self._watch = None
+        _abandoned.append((self._db, self._watch, self.post))
+        self._db = self._watch = self.post = None
         self._pid = 0
         self.threads = Threads()
         self.hooks.forked(self.threads)
@@ -173,6 +242,8 @@ class Core:
             tell=self.tell,
             lease=micros(self.settings.lease),
             payload_cap=self.settings.payload_cap,
+            resources=self.resources,
+            post=self.post,
         )
 
     def _publish_all(self) -> None:
@@ -193,6 +264,11 @@ class Core:
         except BaseException:
             self._unpublished = pending + self._unpublished
             raise
+
+    @property
+    def renewed(self) -> float:
+        """Monotonic time at which every lease of this process was last known to hold."""
+        return float("-inf") if self._watch is None else self._watch.renewed
 
     @property
     def db(self) -> Store:
@@ -220,6 +296,8 @@ class Core:
             self.closed = True
             if self._watch is not None:
                 self._watch.stop()
+            if self.post is not None:
+                self.post.close()
             self._db.close()
         self.closed = True
 
@@ -234,6 +312,7 @@ class Core:
         spaces = {*self._wirings, *(ns for ns, _ in self._unpublished), "default"}
         before = {name: getattr(self, name, None) for name in _SWAPPED}
         self.url, self.engine, self._own_clock, self.opens = url, None, clock, opens
+        self.queue = None
         self.watching = self.closed = False
         self.forget()
         self._unpublished = [(ns, tool) for ns in sorted(spaces) for tool in known]
@@ -250,7 +329,7 @@ class Core:
 
     def forget(self) -> None:
         """For tests: nothing is open, as in a process that has just started."""
-        self._wirings, self._pid, self._watch, self._db = {}, 0, None, None
+        self._wirings, self._pid, self._watch, self._db, self.post = {}, 0, None, None, None
         self.sessions, self.resting = set(), {}
 
 
@@ -258,6 +337,8 @@ _SWAPPED = (
     *(
         "url",
         "engine",
+        "queue",
+        "post",
         "_own_clock",
         "opens",
         "watching",

@@ -102,6 +102,10 @@ class Tooling:
         Raises:
             PolicyError: the name is taken by another.
         """
+        if tool.policy.where == "worker" and self._core.queue is None:
+            raise PolicyError(
+                f"tool {tool.name!r}: where='worker' needs workers, and this AX has no queue= to reach them by"
+            )
         self._core.registry.add(tool)
         self._core.publish(self._ns, tool)
         if (undo := undo_tool(self._core, self._ns, tool)) is not None:

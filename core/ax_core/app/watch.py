@@ -42,7 +42,7 @@ class Watch:
         self._reconciling = _thread.allocate_lock()
         self._wake = _thread.allocate_lock()
         self._wake.acquire()
-        self._last_beat = self._clock.monotonic()
+        self._last_beat = self.renewed = self._clock.monotonic()
 
     def start(self) -> None:
         """Watch from now on."""
@@ -89,7 +89,11 @@ class Watch:
         lease = micros(core.settings.lease)
         self._db.beat()
         if attempts:
+            begun = clock.monotonic()
             self._db.write(renew([(a.row.id, a.row.fence) for a in attempts], lease, clock), "lease")
+            self.renewed = begun
+        else:
+            self.renewed = clock.monotonic()
         if self._sessions:
             held = [(s.ns, s.session, s.token) for s in self._sessions if s.session is not None]
             self._db.write(renew_sessions(held, lease, clock), "lease")

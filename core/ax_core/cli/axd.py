@@ -19,22 +19,26 @@ from .doctor import doctor
 from .history import audit, tree
 from .inbox import inbox
 from .migrate import migrate
+from .scheduler import scheduler
 from .show import show
 from .states import as_text, states
 from .steer import extend, pause, resume, rollback
 from .tasks import tasks
 from .tools import tools
+from .watch import watch
+from .worker import worker
 
 Command = Callable[..., int]
 
 HELP = """The operator's command of AX: read the record, and decide what waits for a person.
 
-Ids may be cut to six or more of their first or last characters. axd never runs a tool. \
+Ids may be cut to six or more of their first or last characters. Only `axd worker` runs tools. \
 Exit codes: 0 done, 1 it did not apply (what was decided is printed), 2 wrong usage or no record."""
 
 GROUPS: dict[str, tuple[Command, ...]] = {
     "Look": (inbox, tasks, show, tree, audit, tools, states, doctor),
     "Decide": (confirm, reject, cancel, requeue, resolve, extend, rollback, pause, resume),
+    "Run": (worker, scheduler, watch),
     "Keep": (migrate,),
 }
 BEFORE_THE_COMMAND = {"--url": 1, "--ns": 1, "--by": 1, "--json": 0}

@@ -50,7 +50,7 @@ def located(where: Where) -> Place:
 
 
 @contextmanager
-def opened(where: Where) -> Iterator[AX]:
+def opened(where: Where, queue: str | None = None) -> Iterator[AX]:
     """The record, for reading and for verbs; no tool is registered in it, so none can run.
 
     Raises:
@@ -62,7 +62,7 @@ def opened(where: Where) -> Iterator[AX]:
     url = where.url or default_url()
     if in_a_file(url):
         _there(where)
-    with AX(url) as ax:
+    with AX(url, queue=queue) as ax:
         yield ax if where.ns == ax.namespace else ax.for_namespace(where.ns)
 
 

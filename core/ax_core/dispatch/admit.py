@@ -23,12 +23,8 @@ from .seat import Seat
 from .wiring import Wiring
 
 
-def admit(sub: Submission, wiring: Wiring, run_here: bool = True) -> Op[Seat]:
-    """The gates: replay, schema, merge, in the way, session, budget, confirmation; then a claim, or the queue.
-
-    Args:
-        run_here: the caller will run the body itself; else the task is left QUEUED.
-    """
+def admit(sub: Submission, wiring: Wiring) -> Op[Seat]:
+    """The gates: replay, schema, merge, in the way, session, budget, confirmation; then a claim, or the queue."""
 
     def op(tx: Tx) -> Seat:
         row = sub.row
@@ -47,7 +43,7 @@ def admit(sub: Submission, wiring: Wiring, run_here: bool = True) -> Op[Seat]:
             return held
         if (refused := _run_refuses(tx, sub, line, wiring)) is not None:
             return refused
-        return _place(tx, sub, wiring, line, run_here, doubled)
+        return _place(tx, sub, wiring, line, doubled)
 
     return op
 
@@ -186,9 +182,7 @@ def _ended(line: list[RunRow]) -> AXError | None:
 _STOP = "Refused, nothing was done: this request has been ended. Do not call tools again; answer with what you have."
 
 
-def _place(
-    tx: Tx, sub: Submission, wiring: Wiring, line: list[RunRow], run_here: bool, doubled: bool
-) -> Seat:
+def _place(tx: Tx, sub: Submission, wiring: Wiring, line: list[RunRow], doubled: bool) -> Seat:
     """The task is born: CONFIRMING, QUEUED, or RUNNING with its first attempt claimed in the same commit."""
     tool, now = sub.call.tool, sub.row.created_at
     # The claim begins where it is written, however long it had to wait for its turn to be.
@@ -205,11 +199,14 @@ def _place(
         approvals.ask(tx, row, now, micros(tool.policy.confirm_ttl), tool.approved_as)
         tx.then(lambda: wiring.tell()(row))
         return Seat(row)
-    if run_here and (claimed := tasks.create_unless_paused(tx, row, "claim", wiring.owner, detail)):
-        if wiring.hooks.wants("started"):
+    if sub.here and (claimed := tasks.create_claimed(tx, row, detail)):
+        if wiring.tell.wants("started"):
             tx.then(partial(wiring.tell(), claimed))
         return Seat(claimed, claimed=True)
-    return Seat(tasks.create(tx, _unclaimed(row, State.QUEUED), "submit", wiring.owner, detail))
+    queued = tasks.create(tx, _unclaimed(row, State.QUEUED), "submit", wiring.owner, detail)
+    if not sub.here and wiring.post is not None:
+        wiring.post.after_commit(tx, queued)
+    return Seat(queued)
 
 
 def _unclaimed(row: TaskRow, state: State) -> TaskRow:

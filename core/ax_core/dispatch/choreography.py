@@ -42,11 +42,20 @@ def calling(
         passes: exceptions with which the framework pauses.
     """
     tool = sub.call.tool
+    if not sub.here:
+        return (yield from _calling_a_worker(sub, wiring, patience))
     acts = tool.effect is not Effect.READ and sub.invalid is None
     seat: Seat = yield Write(admit(sub, wiring), "admit", acts, partial(_let_go, wiring, tool))
     fresh = seat.claimed and seat.how == "new"
-    runner = runner_for(sub, passes, fresh)
-    return (yield from following(seat, runner, wiring, patience))
+    return (yield from following(seat, runner_for(sub, passes, fresh), wiring, patience))
+
+
+def _calling_a_worker(sub: Submission, wiring: Wiring, patience: float) -> Choreography:
+    # It waits before the task is there, so that it need not look whether a worker was faster.
+    with wiring.waiters.of(sub.row.id, told=True) as waiter:
+        seat: Seat = yield Write(admit(sub, wiring), "admit")  # what must be durable is the worker's claim
+        mine = seat.row is not None and seat.row.id == sub.row.id
+        return (yield from following(seat, None, wiring, patience, waiter=waiter if mine else None))
 
 
 class Runner:
@@ -90,6 +99,7 @@ def following(
     *,
     for_people: bool = False,
     detached: bool = False,
+    waiter: Waiter | None = None,
 ) -> Choreography:
     """See a task through to its answer, running it where it is this caller's to run.
 
@@ -97,10 +107,10 @@ def following(
         runner: None: this caller can only wait.
         for_people: wait for a person's decision too, instead of answering that it is pending.
         detached: nobody is told the answer; this only sees to it that the task runs.
+        waiter: one that has waited for the task since before it was ready.
     """
     give_up = wiring.clock.monotonic() + patience
     outcome: Outcome | None = None
-    waiter: Waiter | None = None
     how, note = seat.how, seat.note
     gone = False
     try:

@@ -33,11 +33,11 @@ def again(tx: Tx, row: TaskRow, sub: Submission, wiring: Wiring, how: str) -> Se
     if row.state == State.RUNNING and is_lost(row, now):
         row = lost(tx, row, now, wiring.owner, wiring.tell) or row
     state = row.state
-    if state in CLAIMABLE:
+    if state in CLAIMABLE and sub.here:
         return claim_row(tx, row, sub.call.tool, wiring, now, sub.timeout, how)
     if how == "replayed" and _may_run_again(row):
         return _run_again(tx, row, sub, wiring, now)
-    if state in (State.RUNNING, State.CONFIRMING):
+    if state in CLAIMABLE or state in (State.RUNNING, State.CONFIRMING):
         return Seat(row, how="attached" if how == "replayed" else how)
     if how == "replayed":
         tx.run("UPDATE ax_task SET replays = replays + 1 WHERE id = :task_id", task_id=row.id)
@@ -71,10 +71,23 @@ def _run_again(tx: Tx, row: TaskRow, sub: Submission, wiring: Wiring, now: int) 
     if row.approved and (asked := questions.latest(tx, row.id)) is not None:
         moved = approvals.ask_again(tx, row, asked, now, wiring.owner, tool.promise, wiring.tell())
         return Seat(moved or tasks.get(tx, row.id) or row, how=how)
-    seat = claim_row(tx, row, tool, wiring, now, sub.timeout, how)
-    if seat.claimed and row.dedupe_key is not None:
+    seat = (
+        claim_row(tx, row, tool, wiring, now, sub.timeout, how)
+        if sub.here
+        else _send_again(tx, row, wiring, now)
+    )
+    if (seat.claimed or not sub.here) and row.dedupe_key is not None:
         take_key(tx, row, now, tool.policy.window)
     return seat
+
+
+def _send_again(tx: Tx, row: TaskRow, wiring: Wiring, now: int) -> Seat:
+    """The same for a task that workers run."""
+    step = transitions.queue("resubmitted", None, {"from": row.state})
+    moved = tasks.move(tx, row, step, now, wiring.owner)
+    if moved is not None and wiring.post is not None:
+        wiring.post.after_commit(tx, moved)
+    return Seat(moved or row, how="replayed")
 
 
 def claim(

@@ -135,6 +135,11 @@ class Context:
             if row.state == "SUCCESS" and row.result is not None
         }
 
+    @property
+    def resources(self) -> Mapping[str, Any]:
+        """What the ``lifespan`` of this worker made; empty elsewhere."""
+        return self._wiring.resources if self._wiring is not None else {}
+
     def spend(self, units: int) -> None:
         """Take cost units from the budget of the run, before they are used.
 

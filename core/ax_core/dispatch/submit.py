@@ -43,7 +43,7 @@ def dispatch_detached(seat: Seat, sub: Submission, wiring: Wiring, patience: flo
     """Run a submitted task on a thread of this process, if it is this caller's to run."""
     row = seat.row
     assert row is not None
-    if seat.claimed or row.state in (State.QUEUED, State.RETRY_WAIT):
+    if seat.claimed or (sub.here and row.state in (State.QUEUED, State.RETRY_WAIT)):
         runner = runner_for(sub, (), seat.claimed and seat.how == "new")
         context = contextvars.copy_context()
         wiring.threads.spawn(

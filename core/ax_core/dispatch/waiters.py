@@ -10,6 +10,8 @@ from ..clock import Clock
 
 FIRST_LOOK = 0.02
 LAST_LOOK = 0.5
+TOLD_LOOK = 0.25
+"""The first pause of one who is told by whoever moves the task: looking is for when the word was lost."""
 
 
 class Waiter:
@@ -17,10 +19,10 @@ class Waiter:
 
     __slots__ = ("_bell", "_event", "_home", "_loop", "_pause", "_task_id", "wants_answer")
 
-    def __init__(self, home: Waiters, task_id: str, wants_answer: bool) -> None:
+    def __init__(self, home: Waiters, task_id: str, wants_answer: bool, told: bool) -> None:
         self._home, self._task_id = home, task_id
         self.wants_answer = wants_answer
-        self._pause = FIRST_LOOK
+        self._pause = TOLD_LOOK if told else FIRST_LOOK
         self._loop: asyncio.AbstractEventLoop | None = None
         self._event: asyncio.Event | None = None
         # A queue, not a lock: whoever waits on a loop's thread means to, and a lock there may be watched.
@@ -79,9 +81,14 @@ class Waiters:
         self._by_task: dict[str, list[Waiter]] = {}
         self._lock = _thread.allocate_lock()
 
-    def of(self, task_id: str, wants_answer: bool = True) -> Waiter:
-        """A waiter for a task; one that only runs it, and tells nobody, does not want its answer."""
-        return Waiter(self, task_id, wants_answer)
+    def of(self, task_id: str, wants_answer: bool = True, told: bool = False) -> Waiter:
+        """A waiter for a task.
+
+        Args:
+            wants_answer: not one that only runs it, and tells nobody.
+            told: it is woken from outside when the task moves.
+        """
+        return Waiter(self, task_id, wants_answer, told)
 
     def add(self, task_id: str, waiter: Waiter) -> None:
         """Wake this one when the task moves."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..clock import Clock, Micros
 from ..codec import Codec
@@ -13,6 +15,7 @@ from ..registry import Registry
 from ..store import Store
 from ..threads import Threads
 from .live import Live
+from .post import Post
 from .waiters import Waiters
 
 
@@ -24,6 +27,8 @@ class Wiring:
         owner: this process start, see :mod:`ax_core.owners`.
         lease: how long a claim holds without renewal.
         payload_cap: most bytes of submitted arguments.
+        resources: what tools share in this process.
+        post: the way to workers; None: everything runs in its caller's process.
     """
 
     ns: str
@@ -39,4 +44,6 @@ class Wiring:
     tell: Tell
     lease: Micros
     payload_cap: int
+    resources: Mapping[str, Any] = field(default_factory=dict)
+    post: Post | None = None
     log: logging.Logger = field(default_factory=lambda: logging.getLogger("ax"))

@@ -8,10 +8,12 @@ from hashlib import sha256
 from typing import Any
 
 from ..clock import Micros
-from ..model import AuditRow
+from ..model import AuditRow, TaskRow
+from ..states import State
 from .tx import Tx, columns
 
 GENESIS = ""
+CLAIM = "claim"
 
 
 def entry(
@@ -40,14 +42,21 @@ def entry(
     )
 
 
-def append(tx: Tx, row: AuditRow) -> None:
-    """Store an entry."""
+def append(tx: Tx, row: AuditRow, after: TaskRow | None = None) -> None:
+    """Store an entry, and before it the first one of the task that ``after`` shows, if that still waits for it."""
+    if after is not None and after.audit_seq == 1 and after.state == State.RUNNING:
+        tx.insert_new(
+            "ax_audit", _claimed_at_birth(after.id, after.created_at, after.owner, after.audit_head)
+        )
     tx.insert("ax_audit", row)
 
 
 def of_task(tx: Tx, task_id: str) -> list[AuditRow]:
     """A task's entries, oldest first."""
-    return [AuditRow(*row) for row in tx.all(_OF_TASK, task_id=task_id)]
+    found = tx.all(_OF_TASK, task_id=task_id)
+    if not found and (claimed := tx.one(_CLAIMED_AT_BIRTH, task_id=task_id)):
+        return [_claimed_at_birth(*claimed)]
+    return [AuditRow(*row) for row in found]
 
 
 def newest(tx: Tx, task_id: str) -> AuditRow | None:
@@ -66,6 +75,14 @@ def broken_at(rows: list[AuditRow], head: str) -> int | None:
     return None if before == head else len(rows) + 1
 
 
+def _claimed_at_birth(task_id: str, at: Micros, owner: str | None, head: str) -> AuditRow:
+    """The first entry of a task that was claimed as it was born, which its row tells: it is stored with the second.
+
+    Its hash is the head that was committed with the row, so nothing of it can be changed unseen.
+    """
+    return AuditRow(task_id, 1, at, CLAIM, None, State.RUNNING.value, owner or "", None, head)
+
+
 def _hash(
     head: str,
     task_id: str,
@@ -82,6 +99,10 @@ def _hash(
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+_CLAIMED_AT_BIRTH = (
+    "SELECT id, created_at, owner, audit_head FROM ax_task "
+    "WHERE id = :task_id AND state = 'RUNNING' AND audit_seq = 1"
+)
 _OF_TASK = f"SELECT {columns(AuditRow)} FROM ax_audit WHERE task_id = :task_id ORDER BY seq"
 _NEWEST = (
     f"SELECT {columns(AuditRow)} FROM ax_audit WHERE task_id = :task_id AND (source IS NULL OR source <> target OR "

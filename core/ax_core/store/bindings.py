@@ -13,9 +13,9 @@ def request(tx: Tx, ns: str, request_id: str) -> RequestRow | None:
     return RequestRow(*found) if found else None
 
 
-def point(tx: Tx, row: RequestRow) -> None:
-    """Record that a request was answered with an existing task."""
-    tx.insert_new("ax_request", row)
+def point(tx: Tx, row: RequestRow) -> bool:
+    """Record that a request was answered with an existing task; False: that request is known."""
+    return tx.insert_new("ax_request", row)
 
 
 def holder(tx: Tx, ns: str, dedupe_key: str) -> IdempotencyRow | None:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 
 from .. import faults
 from ..threads import Threads
-from .dialects import Dialect
+from .dialects import PAGE, Dialect
 from .line import Exclusive, Item, Line
 from .tx import Op, Tx
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 BATCH = 64
 CHECKPOINT_EVERY = 400
 """Operations after which the log is written back into the file, by a thread of its own."""
-LOG_PAGES = 2000
+LOG_PAGES = 4000
 """A log this long is begun anew. Writers wait a moment for that: beside them it is never written back as a whole."""
 
 # How far the batch in hand has come: what to do with it if its leader was interrupted (Ctrl-C) on the way.
@@ -243,7 +243,7 @@ class Commits:
         raw = self._connect()
         self._cursor, self._full = raw.cursor(), None
         self._raw = raw
-        if self._dialect.log_size(self._url) > 4096 * LOG_PAGES:  # left by processes that were killed
+        if self._dialect.log_size(self._url) > PAGE * LOG_PAGES:  # left by processes that were killed
             self._since_checkpoint = CHECKPOINT_EVERY
         return raw
 

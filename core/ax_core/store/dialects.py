@@ -13,6 +13,9 @@ from ..errors import PolicyError, StoreError
 BUSY_SECONDS = 15.0
 """How long SQLite waits for another process's write lock before it gives up."""
 
+PAGE = 2048
+"""Bytes of a page in a new SQLite file."""
+
 
 class Dialect:
     """SQLite: SQL text as it is written, named parameters passed through."""
@@ -40,6 +43,8 @@ class Dialect:
         # Autocommit: AX itself says BEGIN IMMEDIATE, so that no read ever has to become a write.
         raw.isolation_level = None
         for pragma in (
+            # Of a new file only. A commit writes and checksums whole pages, and a call changes few rows in each.
+            f"page_size={PAGE}",
             f"busy_timeout={int(BUSY_SECONDS * 1000)}",
             "synchronous=NORMAL",
             # A checkpoint inside a caller's commit costs that caller; a thread does them (commits.py).

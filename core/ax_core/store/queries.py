@@ -95,13 +95,14 @@ def due(tx: Tx, state: str, now: Micros, limit: int = 200) -> list[TaskRow]:
     return _rows(tx, sql, {"state": state, "now": now, "limit": limit})
 
 
-def runnable(tx: Tx, ns: str, now: Micros, limit: int) -> list[TaskRow]:
-    """Tasks that somebody may run now: queued, or their retry is due."""
+def runnable(tx: Tx, ns: str | None, now: Micros, limit: int) -> list[TaskRow]:
+    """Tasks, of a namespace or of all, that somebody may run now: queued, or their retry is due."""
+    mine, params = ("", {}) if ns is None else ("ns = :ns AND ", {"ns": ns})
     sql = (
-        f"SELECT {_COLUMNS} FROM ax_task WHERE ns = :ns AND state IN ('QUEUED', 'RETRY_WAIT') AND state <> 'SUCCESS' "
+        f"SELECT {_COLUMNS} FROM ax_task WHERE {mine}state IN ('QUEUED', 'RETRY_WAIT') AND state <> 'SUCCESS' "
         "AND (due_at IS NULL OR due_at <= :now) ORDER BY id LIMIT :limit"
     )
-    return _rows(tx, sql, {"ns": ns, "now": now, "limit": limit})
+    return _rows(tx, sql, {**params, "now": now, "limit": limit})
 
 
 def repeats(tx: Tx, run_id: str, fingerprint: str) -> list[tuple[str, str, str | None, str | None, int]]:

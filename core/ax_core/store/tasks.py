@@ -24,14 +24,16 @@ def create(tx: Tx, row: TaskRow, verb: str, actor: str, detail: Mapping[str, Any
     return row
 
 
-def create_unless_paused(
-    tx: Tx, row: TaskRow, verb: str, actor: str, detail: Mapping[str, Any] | None = None
-) -> TaskRow | None:
-    """:func:`create`, or None if the task's tool is paused: asked by the INSERT itself, which costs no statement."""
-    born, row = _born(row, verb, actor, detail)
+def create_claimed(tx: Tx, row: TaskRow, detail: Mapping[str, Any] | None = None) -> TaskRow | None:
+    """Store a new task whose first attempt its ``owner`` has claimed, or None if its tool is paused.
+
+    That is asked by the INSERT itself, which costs no statement.
+    """
+    born, row = _born(row, audit.CLAIM, row.owner or "", detail)
     if not tx.insert_unless("ax_task", row, tools.PAUSED, (row.ns, row.tool)):
         return None
-    audit.append(tx, born)
+    if detail is not None:  # else the row tells all of it, until the next entry is stored
+        audit.append(tx, born)
     return row
 
 
@@ -88,7 +90,7 @@ def move(
         changes = {**transition.changes, "state": target, "audit_seq": step.seq, "audit_head": step.hash}
         guard = (row.id, row.state, row.fence, row.audit_seq)
         if tx.update(_update(tuple(changes)), (*changes.values(), *guard)) == 1:
-            audit.append(tx, step)
+            audit.append(tx, step, after=row)
             row = row.but(**changes)
             if told is not None:
                 tx.then(partial(told, row))

@@ -1,5 +1,7 @@
 """One decision of the model is one task: however often its node runs, and only as long as it is that decision."""
 
+import asyncio
+import functools
 import threading
 from types import SimpleNamespace
 from typing import Any
@@ -12,8 +14,9 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, RetryPolicy, interrupt
 
 from ax_adapters.bridge import Identity
+from ax_adapters.langchain import wrap_tools
 from ax_adapters.langchain.identity import identify
-from ax_core import AX, State
+from ax_core import AX, Effect, Policy, State
 from support.driving import Drive, Wrap, node_of
 from support.scripted import Scripted, answers, asks, said, thread, told
 
@@ -303,3 +306,42 @@ def test_each_attempt_of_a_node_counts_anew() -> None:
     first.delivered()
     assert asked(1).request_id != first.request_id
     assert asked(2).request_id == first.request_id
+
+
+@pytest.mark.parametrize("tool_call_id", ["", None], ids=repr)
+def test_equal_calls_without_an_id_that_run_together_are_two(
+    tool_call_id: str | None, ax: AX, drive: Drive
+) -> None:
+    """As bare: nothing says that they are one. A crash between them leaves each with a task of its own."""
+    ran: list[int] = []
+    both = threading.Barrier(2)
+
+    @tool
+    def act(n: int) -> str:
+        """Acts."""
+        ran.append(n)
+        both.wait(20)  # neither ends before the other has begun
+        return "acted"
+
+    (wrapped,) = wrap_tools([act], ax, policies={"act": Policy(Effect.UNSAFE, dedupe="call")})
+    stop = [False, True]
+
+    async def node(state: Any) -> Any:
+        call = {"type": "tool_call", "name": "act", "args": {"n": 1}, "id": tool_call_id}
+        given: Any = {"n": 1} if tool_call_id is None else call
+        run: Any = wrapped.ainvoke if drive.is_async else functools.partial(asyncio.to_thread, wrapped.invoke)
+        await asyncio.gather(run(given), run(given))
+        if stop.pop():
+            raise RuntimeError("crashed")
+        return {"messages": []}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("node", node)
+    graph.add_edge(START, "node")
+    compiled = graph.compile(checkpointer=InMemorySaver())
+    on_a_loop = Drive("async")
+    with pytest.raises(RuntimeError, match="crashed"):
+        on_a_loop(compiled, {"messages": []}, thread())
+    on_a_loop(compiled, None, thread())
+    assert ran == [1, 1]
+    assert len(ax.tasks().tasks) == 2

@@ -1,0 +1,69 @@
+"""``axd worker``: the one command that runs tools."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def worker(
+    target: str,
+    /,
+    *,
+    concurrency: Annotated[int, Parameter(name=["--concurrency", "-c"])] = 8,
+    queue: Annotated[tuple[str, ...], Parameter(negative_iterable=())] = ("default",),
+    factory: Annotated[bool, Parameter(negative=())] = False,
+    drain: float = 30.0,
+    lifespan: str | None = None,
+    health: str | None = None,
+) -> int:
+    """Run what other processes submit, until SIGTERM or Ctrl-C; then let what runs end.
+
+    Exit codes: 0 told to stop, 2 it could not start, 70 it could not renew its leases and ended before they expired,
+    75 its threads hang in tools. It is to be started again after the last two.
+
+    Parameters
+    ----------
+    target
+        The AX of your program, as module:name.
+    concurrency
+        How many tasks at the same time.
+    queue
+        Which queue to fetch from; may be given more than once.
+    factory
+        The name is a function that makes the AX.
+    drain
+        Seconds that running tasks get to end.
+    lifespan
+        A function, as module:name, that makes a context manager for what lives as long as the worker.
+    health
+        HOST:PORT on which GET /healthz tells how it is: 200, or 503 with the reason.
+    """
+    from ..worker import RECYCLED, Health, Worker, found, load_target
+
+    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("ax").setLevel(logging.INFO)
+    made = Worker(
+        load_target(target, factory=factory),
+        concurrency=concurrency,
+        queues=queue,
+        drain=drain,
+        lifespan=None if lifespan is None else found(lifespan),
+    )
+
+    def told(number: int, frame: object) -> None:
+        made.stop()
+
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, told)
+    if health is None:
+        made.run()
+    else:
+        with Health(made, health):
+            made.run()
+    made.close()
+    return RECYCLED if made.recycled else 0

@@ -1,0 +1,159 @@
+"""The queue as the calls of one process use it: what goes to workers, what is sent after a commit, who is woken."""
+
+from __future__ import annotations
+
+import _thread
+from collections import deque
+from collections.abc import Callable, Collection
+from dataclasses import asdict
+from typing import Any, TypeVar
+
+from ..control.tell import event_of
+from ..hooks import Event, Hooks
+from ..model import TaskRow
+from ..ports import NORMAL, URGENT, Job, Transport
+from ..registry import Registry, Tool
+from ..store import Tx
+from ..threads import Threads
+from .scope import current_task
+
+T = TypeVar("T")
+BATCH = 500
+NEWS_KEPT = 10_000
+"""Events that wait to be announced while the queue is slow; older ones are let go."""
+
+
+class Post:
+    """Sends jobs for tasks that are committed, on a thread of its own; what is lost on the way workers find by looking.
+
+    Args:
+        client_id: what workers call this process by when they wake it.
+        imports: modules whose tools go to workers; also those below them.
+        serving: this process is a worker: what its tools call runs here, or every worker could wait for another.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        client_id: str,
+        imports: Collection[str],
+        registry: Registry,
+        threads: Threads,
+        hooks: Hooks,
+        wake: Callable[[str], None],
+        serving: bool = False,
+    ) -> None:
+        self.transport, self.client_id, self.serving = transport, client_id, serving
+        self._imports, self._registry, self._threads, self._hooks = tuple(imports), registry, threads, hooks
+        self._wake = wake
+        self._outbox: deque[Job] = deque()
+        self._news: deque[dict[str, Any]] = deque(maxlen=NEWS_KEPT)
+        self._sending = _thread.allocate_lock()
+        self._listening = _thread.allocate_lock()
+
+    def is_for_workers(self, tool: Tool[..., Any]) -> bool:
+        """Whether workers run a tool: its policy says so, or it was made in a module that they import."""
+        if tool.validated_elsewhere and tool.apart is None:
+            return False
+        if tool.policy.where is not None:
+            return tool.policy.where == "worker"
+        return self._imported(tool.home) or self._imported(getattr(tool.fn, "__module__", None))
+
+    def takes(self, tool: Tool[..., Any], portable: bool) -> bool:
+        """Whether a call goes to a worker; from now on this process hears of those that do.
+
+        Args:
+            portable: its arguments are all that its body needs.
+        """
+        if not self.is_for_workers(tool):
+            if tool.policy.where != "here":
+                self._hooks.log_once(
+                    f"tool {tool.name!r} runs in this process, not in a worker: {_why_here(tool)}"
+                )
+            return False
+        if not portable:
+            self._hooks.log_once(
+                f"a call of {tool.name!r} runs in this process, not in a worker: it was given what cannot be recorded"
+            )
+            return False
+        if self.serving and current_task.get() is not None:
+            return False
+        if self._listening.acquire(False):
+            self.transport.listen(self.client_id, self._woken)
+        return True
+
+    def after_commit(self, tx: Tx, row: TaskRow) -> None:
+        """Send a job for a task that its caller has just had recorded."""
+        priority = URGENT if row.origin == "call" else NORMAL
+
+        def sent() -> None:
+            self.send(Job(row.id, row.ns, priority=priority, reply_to=self.client_id))
+            self.announce(row.ns, event_of(row, "queued", {}))
+
+        tx.then(sent)
+
+    def offer(self, row: TaskRow) -> None:
+        """Send a job for a task that became ready again; not for one that belongs to a caller of this process."""
+        tool = self._registry.find(row.tool)
+        if tool is None or self.is_for_workers(tool):
+            self.send(Job(row.id, row.ns))
+
+    def send(self, job: Job) -> None:
+        """Send a job, later, together with others; never blocks."""
+        self._outbox.append(job)
+        self._start()
+
+    def announce(self, ns: str, event: Event) -> None:
+        """Publish an event, later, together with others; never blocks."""
+        self._news.append({"ns": ns, "from": self.client_id, **asdict(event)})
+        self._start()
+
+    def close(self) -> None:
+        """Send what is left, and close the transport."""
+        with self._sending:
+            self._publish()
+        self.transport.close()
+
+    def _imported(self, module: str | None) -> bool:
+        return module is not None and any(
+            module == name or module.startswith(name + ".") for name in self._imports
+        )
+
+    def _woken(self, task_ids: Any) -> None:
+        for task_id in task_ids:
+            self._wake(task_id)
+
+    def _start(self) -> None:
+        if self._sending.acquire(False):
+            self._threads.spawn(self._send)
+
+    def _send(self) -> None:
+        while True:
+            self._publish()
+            self._sending.release()
+            # Something may have come between the last look and the release, and found this one still busy.
+            if not (self._outbox or self._news) or not self._sending.acquire(False):
+                return
+
+    def _publish(self) -> None:
+        while self._outbox or self._news:
+            try:
+                if jobs := _taken(self._outbox):
+                    self.transport.publish(jobs)
+                if news := _taken(self._news):
+                    self.transport.announce(news)
+            except Exception as error:
+                self._hooks.complain("jobs could not be sent; workers find them by looking", error)
+
+
+def _why_here(tool: Tool[..., Any]) -> str:
+    if tool.validated_elsewhere and tool.apart is None:
+        return "its framework gives it more than its arguments"
+    return f"it is not made in a module of imports= (but in {tool.home})"
+
+
+def _taken(waiting: deque[T]) -> list[T]:
+    taken: list[T] = []
+    while waiting and len(taken) < BATCH:
+        taken.append(waiting.popleft())
+    return taken

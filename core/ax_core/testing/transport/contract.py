@@ -1,0 +1,12 @@
+"""Each promise of :mod:`ax_core.ports` as a test."""
+
+from __future__ import annotations
+
+from .broken import BrokenServer
+from .fetching import Fetching
+from .holding import Holding
+from .telling import Telling
+
+
+class TransportContract(Fetching, Holding, Telling, BrokenServer):
+    """Subclass it and give it a ``where``; see :mod:`ax_core.testing.transport`."""

@@ -1,0 +1,8 @@
+"""Workers: processes that run what others submitted."""
+
+from .health import Health
+from .scheduler import Scheduler
+from .target import found, load_target
+from .worker import RECYCLED, Worker
+
+__all__ = ["RECYCLED", "Health", "Scheduler", "Worker", "found", "load_target"]

@@ -1,0 +1,117 @@
+"""What a worker sees to beside running: retries that fall due, jobs of lost workers, tasks the queue forgot."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..clock import SECOND, Micros
+from ..model import TaskRow
+from ..ports import Delivery, Job, Source
+from ..store import queries
+
+if TYPE_CHECKING:
+    from ..app.core import Core
+    from .slots import Slots
+
+ROUND = 0.25
+"""Seconds between two rounds at most; a retry that falls due earlier ends the pause."""
+FORGOTTEN = 2.0
+"""Seconds after which a task that an idle queue did not bring is looked for in the database."""
+REGARDLESS = 30.0
+"""The same for a queue that is never idle."""
+
+
+class Upkeep:
+    """One thread per worker.
+
+    Args:
+        begin: begins a task in a slot: (task id, namespace, what the queue handed out for it).
+    """
+
+    def __init__(
+        self, core: Core, source: Source, slots: Slots, begin: Callable[[str, str, Delivery | None], bool]
+    ) -> None:
+        self._core, self._source, self._slots, self._begin = core, source, slots, begin
+        self._due: list[tuple[Micros, Job]] = []
+        self._bell = threading.Condition()
+        self._closed = self._stopped = False
+        now = core.clock.monotonic()
+        self.fetched = now
+        self._kept = self._reclaimed = self._looked = self._looked_regardless = now
+
+    def retry(self, row: TaskRow, reply_to: str | None) -> None:
+        """Send a job for a task when its next attempt is due, from whichever worker then has room."""
+        assert row.due_at is not None
+        with self._bell:
+            heapq.heappush(self._due, (row.due_at, Job(row.id, row.ns, reply_to=reply_to)))
+            self._bell.notify_all()
+
+    def run(self) -> None:
+        """Rounds until :meth:`stop`."""
+        while not self._stopped:
+            try:
+                self.round()
+            except Exception as error:
+                if not self._stopped:
+                    self._core.hooks.complain("the worker could not reach the store", error)
+            with self._bell:
+                if not self._stopped:
+                    self._bell.wait(self._pause())
+
+    def close(self) -> None:
+        """Begin nothing more; what runs is kept on."""
+        self._closed = True
+
+    def stop(self) -> None:
+        """No further round."""
+        with self._bell:
+            self._stopped = True
+            self._bell.notify_all()
+
+    def round(self) -> None:
+        """Every duty whose time has come."""
+        now, heartbeat = self._core.clock.monotonic(), self._core.settings.heartbeat
+        self._send_due()
+        if now - self._kept >= heartbeat / 2:
+            self._kept = now
+            self._source.keep(self._slots.deliveries)
+        if self._closed:
+            return
+        if now - self._reclaimed >= heartbeat / 2 and self._slots.free > 0:
+            self._reclaimed = now
+            for delivery in self._source.reclaim(2 * heartbeat, self._slots.free):
+                self._begin(delivery.job.task_id, delivery.job.ns, delivery)
+        idle = now - self.fetched >= FORGOTTEN and now - self._looked >= FORGOTTEN
+        if (idle or now - self._looked_regardless >= REGARDLESS) and self._slots.free > 0:
+            age = FORGOTTEN if idle else REGARDLESS
+            self._looked = now
+            if not idle:
+                self._looked_regardless = now
+            self._look_for_forgotten(age)
+
+    def _look_for_forgotten(self, age: float) -> None:
+        now, room = self._core.clock.now(), self._slots.free
+        before = now - int(age * SECOND)
+        for row in self._core.db.read(lambda tx: queries.runnable(tx, None, now, 4 * room)):
+            if self._slots.free <= 0:
+                return
+            if row.created_at <= before and not (row.attempt_open and row.effect != "read"):
+                self._begin(row.id, row.ns, None)
+
+    def _send_due(self) -> None:
+        post, now = self._core.post, self._core.clock.now()
+        with self._bell:
+            due: list[Job] = []
+            while self._due and self._due[0][0] <= now:
+                due.append(heapq.heappop(self._due)[1])
+        for job in due:
+            assert post is not None
+            post.send(job)
+
+    def _pause(self) -> float:
+        if not self._due:
+            return ROUND
+        return min(ROUND, max(0.001, (self._due[0][0] - self._core.clock.now()) / SECOND))

@@ -1,0 +1,139 @@
+"""A fleet of Celery workers runs the tasks of an AX: the promises are those of its own workers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from ax_core import AX, OutcomeUnknown, State
+from support.ledger import until
+from support.outside import World
+from support.servers.redis import Redis
+from support.surroundings import SURROUNDINGS
+from support.workshop import shop
+from tests.worker.conftest import Shop
+
+pytest.importorskip("celery")
+from support import celery_shop
+
+pytestmark = pytest.mark.slow
+
+
+class Fleet(Shop):
+    """A shop whose workers are Celery's."""
+
+    broker: str
+
+    def celery(self, *options: str) -> subprocess.Popen[bytes]:
+        """One more Celery worker."""
+        words = [
+            sys.executable,
+            "-m",
+            "celery",
+            "-A",
+            "support.celery_shop",
+            "worker",
+            "--without-gossip",
+            *options,
+        ]
+        surroundings = {
+            **os.environ,
+            **SURROUNDINGS,
+            "AX_TEST_BROKER": self.broker,
+            "SHOP_URL": self.url,
+            "SHOP_QUEUE": celery_shop.QUEUE,
+            "SHOP_WORLD": str(self.world.port),
+        }
+        with (self.folder / "celery.log").open("ab") as log:
+            child = subprocess.Popen(
+                words, env=surroundings, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+        self._ending.callback(child.wait)
+        self._ending.callback(child.kill)
+        return child
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, redis_server: Redis, world: World) -> Iterator[Fleet]:
+    world.begin_anew(tmp_path)
+    with redis_server.client() as client:
+        client.flushall()
+    celery_shop.app.conf.broker_url = redis_server.url
+    with ExitStack() as ending:
+        made = Fleet(tmp_path, f"sqlite:///{tmp_path}/ax.db", celery_shop.QUEUE, world, ending)
+        made.broker = redis_server.url
+        yield made
+
+
+@pytest.mark.parametrize("pool", [("-P", "solo"), ("-P", "threads", "-c", "4"), ("-P", "prefork", "-c", "2")])
+def test_calls_run_in_the_fleet_and_come_back(fleet: Fleet, pool: tuple[str, ...]) -> None:
+    """Sync and async tools, in every kind of pool, retries included."""
+    fleet.celery(*pool)
+    fleet.ax.call("unsafe_here", {"subject": "a"})
+    fleet.ax.call("keyed_loop", {"subject": "b", "raises": 1})
+    assert len(fleet.effects("a")) == 1
+    assert [e["attempt"] for e in fleet.effects("b")] == [1, 2]
+    assert len({e["key"] for e in fleet.effects("b")}) == 1
+    assert all(e["pid"] != os.getpid() for e in fleet.effects("a"))
+
+
+def test_an_unsafe_tool_whose_celery_worker_was_killed_is_in_doubt_and_not_run_again(fleet: Fleet) -> None:
+    """Celery hands the job out again; the claim refuses it."""
+    first = fleet.celery("-P", "solo")
+    handle = fleet.ax.submit("unsafe_here", {"subject": "a", "after": "the reply"})
+    fleet.world.wait_for(kind="at the reply")
+    first.kill()
+    first.wait()
+    fleet.celery("-P", "solo")
+    with pytest.raises(OutcomeUnknown):
+        fleet.ax.wait_for_result(handle, timeout=60)
+    fleet.ax.call("keyed_here", {"subject": "b"})
+    assert len(fleet.effects("a")) == 1
+
+
+def test_the_scheduler_sends_again_what_the_broker_lost(fleet: Fleet, redis_server: Redis) -> None:
+    handle = fleet.ax.submit("unsafe_here", {"subject": "a"})
+    with redis_server.client() as client:
+        assert until(lambda: client.keys("*"))
+        client.flushall()
+    fleet.celery("-P", "solo")
+    assert fleet.ax.get(handle).state is State.QUEUED
+    words = [sys.executable, "-c", "import sys; from ax_core.cli import main; sys.exit(main())", "scheduler"]
+    surroundings = {
+        **os.environ,
+        **SURROUNDINGS,
+        "AX_TEST_BROKER": fleet.broker,
+        "SHOP_URL": fleet.url,
+        "SHOP_QUEUE": celery_shop.QUEUE,
+        "SHOP_WORLD": str(fleet.world.port),
+    }
+    with (fleet.folder / "scheduler.log").open("ab") as log:
+        child = subprocess.Popen(
+            [*words, "support.workshop:make", "--factory"], env=surroundings, stdout=log, stderr=log
+        )
+    try:
+        fleet.ax.wait_for_result(handle, timeout=60)
+    finally:
+        child.terminate()
+        assert child.wait(30) == 0
+    assert len(fleet.effects("a")) == 1
+
+
+def test_a_caller_is_woken_and_does_not_look(fleet: Fleet) -> None:
+    """Where the broker is Redis the word goes through it."""
+    fleet.celery("-P", "solo")
+    fleet.ax.call("read_here", {"subject": "warm"})
+    ax: AX = shop(fleet.url, celery_shop.QUEUE, fleet.world.port)
+    woken: list[str] = []
+    with ax:
+        ax.tasks()
+        wake = ax._core.waiters.wake
+        ax._core.post._wake = lambda task_id: (woken.append(task_id), wake(task_id))[1]  # type: ignore[union-attr]
+        ax.call("read_here", {"subject": "a"})
+        assert until(lambda: bool(woken))
