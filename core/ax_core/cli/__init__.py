@@ -1,4 +1,4 @@
-"""``axd``: the operator's command. It reads the record and carries out verbs; it never runs a tool."""
+"""``axd``: the operator's command. It reads the record and carries out verbs; only `axd worker` runs tools."""
 
 from .axd import main
 
