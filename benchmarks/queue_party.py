@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -63,16 +65,22 @@ class Party:
 
     def turn(self, width: int, calls: int) -> Turn:
         """A block of calls with so many in flight; everybody else is still meanwhile."""
-        self._signal(signal.SIGCONT)
-        try:
+        with self.awake():
             client, before = cpu([self._client.pid]), cpu(self.pids)
             said = self.ask(width, calls)
             both, own = cpu(self.pids) - before, cpu([self._client.pid]) - client
-        finally:
-            self._signal(signal.SIGSTOP)
         return Turn(
             said["median"], said["calls"] / said["seconds"], both / said["calls"], own / said["calls"]
         )
+
+    @contextmanager
+    def awake(self) -> Iterator[None]:
+        """Its processes run for as long as the block lasts."""
+        self._signal(signal.SIGCONT)
+        try:
+            yield
+        finally:
+            self._signal(signal.SIGSTOP)
 
     def ask(self, width: int, calls: int) -> dict[str, Any]:
         """The same, where it runs already."""
