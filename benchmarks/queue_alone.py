@@ -14,7 +14,7 @@ from pathlib import Path
 from ax_core import Effect
 from benchmarks.bulk import fill
 from benchmarks.product import Product
-from benchmarks.queue_party import Party, Turn, cpu
+from benchmarks.queue_party import Party, Turn, cpu, environment
 from benchmarks.queues import MANY, SLOTS, WIDTH, ax_party
 from benchmarks.report import Findings, Line
 from benchmarks.servers import RedisServer, found
@@ -113,10 +113,8 @@ def _filled(folder: Path, tasks: int) -> str:
 
 def _drain(findings: Findings, folder: Path, redis: RedisServer) -> None:
     """Very many are queued before there is a worker; then one comes."""
-    root = Path(__file__).parents[1]
     env = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(root), str(root / "core"), os.environ.get("PYTHONPATH", "")]),
+        **environment(),
         "AX_BENCH_REDIS": f"{redis.url}?prefix=drain",
         "AX_BENCH_DB": f"sqlite:///{folder / 'drain.db'}",
     }

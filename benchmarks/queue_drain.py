@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 
@@ -19,10 +20,11 @@ def main(tasks: int) -> None:
     with ThreadPoolExecutor(16) as pool:
         ids = list(pool.map(lambda number: str(ax.submit("nothing", {"x": number})), range(tasks)))
     print(json.dumps({"seconds": perf_counter() - began}), flush=True)
-    began, left = perf_counter(), set(ids)
+    began, left = perf_counter(), deque(ids)
     while left and perf_counter() - began < PATIENCE:
-        time.sleep(0.25)
-        left -= {task_id for task_id in list(left)[:500] if ax.get(task_id).state == "SUCCESS"}
+        time.sleep(0.1)  # what looks too often takes the time of what works
+        while left and ax.get(left[-1]).state == "SUCCESS":
+            left.pop()
     lost = sum(ax.get(task_id).state != "SUCCESS" for task_id in ids)
     print(json.dumps({"seconds": perf_counter() - began, "lost": lost + tasks - len(set(ids))}), flush=True)
     ax.close()

@@ -40,9 +40,7 @@ class Party:
     ) -> None:
         folder.mkdir(parents=True)
         self.name = name
-        root = Path(__file__).parents[1]
-        path = os.pathsep.join([str(root), str(root / "core"), os.environ.get("PYTHONPATH", "")])
-        env = {**os.environ, "PYTHONPATH": path, "AX_BENCH_SLOTS": str(slots), **given}
+        env = {**environment(), "AX_BENCH_SLOTS": str(slots), **given}
         self._log = (folder / "log").open("w")
         before = {key: os.environ.get(key) for key in given}
         os.environ.update(given)  # a command may name what it is given
@@ -129,6 +127,13 @@ class Party:
                 os.kill(pid, number)
             except ProcessLookupError:
                 pass
+
+
+def environment() -> dict[str, str]:
+    """This process's, for one that finds the benchmarks wherever it is started."""
+    root = Path(__file__).parents[1]
+    path = os.pathsep.join([str(root), str(root / "core"), os.environ.get("PYTHONPATH", "")])
+    return {**os.environ, "PYTHONPATH": path}
 
 
 def family(pid: int) -> list[int]:

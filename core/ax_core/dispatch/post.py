@@ -138,7 +138,8 @@ class Post:
             try:
                 if jobs := _taken(self._outbox):
                     self.transport.publish(jobs)
-                if len(self._news) >= MANY or (not jobs and self._rested()):
+                # Along with a job goes what is told of it, before its worker has more to tell.
+                if jobs or len(self._news) >= MANY or self._rested():
                     news = [self._told(ns, event) for ns, event in _taken(self._news)]
                     self.transport.announce(news)
             except Exception as error:
