@@ -10,6 +10,8 @@ from typing import Any
 from ax_core import Effect
 from benchmarks.measure import Contender, duel
 from benchmarks.product import Product
+from benchmarks.queue_alone import workers_alone
+from benchmarks.queues import among_queues
 from benchmarks.raw import RawLoop
 from benchmarks.report import Findings, Line
 
@@ -132,4 +134,6 @@ COMPARISONS: dict[str, Callable[..., None]] = {
     "wrapping": wrapping,
     "flight": in_flight,
     "million": full_file,
+    "queues": among_queues,
+    "workers": workers_alone,
 }

@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -38,9 +40,7 @@ class Party:
     ) -> None:
         folder.mkdir(parents=True)
         self.name = name
-        root = Path(__file__).parents[1]
-        path = os.pathsep.join([str(root), str(root / "core"), os.environ.get("PYTHONPATH", "")])
-        env = {**os.environ, "PYTHONPATH": path, "AX_BENCH_SLOTS": str(slots), **given}
+        env = {**environment(), "AX_BENCH_SLOTS": str(slots), **given}
         self._log = (folder / "log").open("w")
         before = {key: os.environ.get(key) for key in given}
         os.environ.update(given)  # a command may name what it is given
@@ -63,16 +63,22 @@ class Party:
 
     def turn(self, width: int, calls: int) -> Turn:
         """A block of calls with so many in flight; everybody else is still meanwhile."""
-        self._signal(signal.SIGCONT)
-        try:
+        with self.awake():
             client, before = cpu([self._client.pid]), cpu(self.pids)
             said = self.ask(width, calls)
             both, own = cpu(self.pids) - before, cpu([self._client.pid]) - client
-        finally:
-            self._signal(signal.SIGSTOP)
         return Turn(
             said["median"], said["calls"] / said["seconds"], both / said["calls"], own / said["calls"]
         )
+
+    @contextmanager
+    def awake(self) -> Iterator[None]:
+        """Its processes run for as long as the block lasts."""
+        self._signal(signal.SIGCONT)
+        try:
+            yield
+        finally:
+            self._signal(signal.SIGSTOP)
 
     def ask(self, width: int, calls: int) -> dict[str, Any]:
         """The same, where it runs already."""
@@ -121,6 +127,13 @@ class Party:
                 os.kill(pid, number)
             except ProcessLookupError:
                 pass
+
+
+def environment() -> dict[str, str]:
+    """This process's, for one that finds the benchmarks wherever it is started."""
+    root = Path(__file__).parents[1]
+    path = os.pathsep.join([str(root), str(root / "core"), os.environ.get("PYTHONPATH", "")])
+    return {**os.environ, "PYTHONPATH": path}
 
 
 def family(pid: int) -> list[int]:

@@ -11,7 +11,7 @@ if url := os.environ.get("AX_BENCH_REDIS"):
     from redis import Redis
     from rq import Queue
 
-    queue = Queue("bench", connection=Redis.from_url(url))
+    queue = Queue("bench", connection=Redis.from_url(url, socket_timeout=60))
 
 
 def nothing(x: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import threading
 from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import fields
@@ -20,6 +21,9 @@ from .scope import current_task
 
 T = TypeVar("T")
 BATCH = 500
+MANY = 50
+MOMENT = 0.01
+"""Seconds that an event waits for others, to be announced with them; or until there are ``MANY``."""
 NEWS_KEPT = 10_000
 """Events that wait to be announced while the queue is slow; older ones are let go."""
 FIELDS = tuple(field.name for field in fields(Event))
@@ -51,6 +55,8 @@ class Post:
         self._wake = wake
         self._outbox: deque[Job] = deque()
         self._news: deque[tuple[str, Event]] = deque(maxlen=NEWS_KEPT)
+        self._closing = False
+        self._hurry = threading.Event()
         self._sending = _thread.allocate_lock()
         self._listening = _thread.allocate_lock()
 
@@ -104,6 +110,7 @@ class Post:
     def send(self, job: Job) -> None:
         """Send a job, later, together with others; never blocks."""
         self._outbox.append(job)
+        self._hurry.set()
         self._start()
 
     def announce(self, ns: str, event: Event) -> None:
@@ -113,6 +120,8 @@ class Post:
 
     def close(self) -> None:
         """Send what is left, and close the transport."""
+        self._closing = True
+        self._hurry.set()
         with self._sending:
             self._publish()
         self.transport.close()
@@ -143,10 +152,17 @@ class Post:
             try:
                 if jobs := _taken(self._outbox):
                     self.transport.publish(jobs)
-                if news := _taken(self._news):
-                    self.transport.announce([self._told(ns, event) for ns, event in news])
+                # Along with a job goes what is told of it, before its worker has more to tell.
+                if jobs or len(self._news) >= MANY or self._rested():
+                    news = [self._told(ns, event) for ns, event in _taken(self._news)]
+                    self.transport.announce(news)
             except Exception as error:
                 self._hooks.complain("jobs could not be sent; workers find them by looking", error)
+
+    def _rested(self) -> bool:
+        """Whether news may go: they wait a moment for others, unless a job comes meanwhile, which goes first."""
+        self._hurry.clear()
+        return self._closing or not (self._outbox or self._hurry.wait(MOMENT)) or self._closing
 
     def _told(self, ns: str, event: Event) -> dict[str, Any]:
         """An event as others read it."""

@@ -10,7 +10,7 @@ from ..clock import Clock
 
 FIRST_LOOK = 0.02
 LAST_LOOK = 0.5
-TOLD_LOOK = 0.25
+TOLD_LOOK = 0.5
 """The first pause of one who is told by whoever moves the task: looking is for when the word was lost."""
 
 

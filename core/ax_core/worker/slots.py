@@ -48,6 +48,12 @@ class Slots:
             self._changed.wait_for(lambda: self.free > 0, seconds)
             return max(0, self.free)
 
+    def wait_more(self, seconds: float) -> int:
+        """How many are free, once it is half of them or ``seconds`` have passed: several are begun for less each."""
+        with self._changed:
+            self._changed.wait_for(lambda: 2 * self.free >= self.size, seconds)
+            return max(0, self.free)
+
     def wait_empty(self, seconds: float) -> bool:
         """Whether all are free, after at most so long."""
         with self._changed:

@@ -20,6 +20,8 @@ from .slots import Slots
 from .upkeep import Upkeep
 
 FETCH_SECONDS = 1.0
+TOGETHER_SECONDS = 0.005
+"""Where more is waiting than there is room for, the next ones are fetched together: after so long at most."""
 RECYCLED = 75
 """Exit code of a worker whose threads hang in tools: it wants to be started anew."""
 FENCED = 70
@@ -102,10 +104,13 @@ class Worker:
         threading.Thread(target=self._guard, name="ax-guard", daemon=True).start()
         log.info("worker %s: %d at once, from %s", core.owner, self.slots.size, ", ".join(self.queues))
         try:
+            more = False
             while not self._stopping.is_set():
                 room = self.slots.wait_free(FETCH_SECONDS)
+                if more and room > 0:
+                    room = self.slots.wait_more(TOGETHER_SECONDS)
                 if room > 0 and not self._stopping.is_set():
-                    self._fetch(source, upkeep, room)
+                    more = self._fetch(source, upkeep, room) >= room
         finally:
             log.info(
                 "worker %s: no more is fetched, %d still run", core.owner, self.slots.size - self.slots.free
@@ -115,18 +120,20 @@ class Worker:
             upkeep.stop()
             source.close()
 
-    def _fetch(self, source: Source, upkeep: Upkeep, room: int) -> None:
+    def _fetch(self, source: Source, upkeep: Upkeep, room: int) -> int:
+        """Begin what the queue brings, up to ``room``; how much that was."""
         fetched = source.fetch(room, FETCH_SECONDS)
         if fetched:
             upkeep.fetched = self._core.clock.monotonic()
         if self._stopping.is_set():
             source.give_back(fetched)
-            return
+            return 0
         by_ns: dict[str, list[Taken]] = {}
         for delivery in fetched:
             by_ns.setdefault(delivery.job.ns, []).append((delivery.job.task_id, delivery.job.ns, delivery))
         for jobs in by_ns.values():
             self.begin(jobs)
+        return len(fetched)
 
     def stop(self) -> None:
         """Fetch nothing more; :meth:`run` returns once what runs has ended, or the drain has. For any thread."""
