@@ -19,12 +19,16 @@ from .scope import current_task
 
 T = TypeVar("T")
 BATCH = 500
-NEWS_KEPT = 10_000
-"""Events that wait to be announced while the queue is slow; older ones are let go."""
+KEPT = 10_000
+"""Jobs, and events, that wait while the queue is slow or away; older ones are let go."""
+LAST_PAUSE = 5.0
+"""Seconds at most between two tries to send what the queue did not take."""
 
 
 class Post:
-    """Sends jobs for tasks that are committed, on a thread of its own; what is lost on the way workers find by looking.
+    """Sends jobs for tasks that are committed, on a thread of its own, again and again while the queue is away.
+
+    What is lost on the way workers find by looking.
 
     Args:
         client_id: what workers call this process by when they wake it.
@@ -46,9 +50,10 @@ class Post:
         self.transport, self.client_id, self.serving = transport, client_id, serving
         self._imports, self._registry, self._threads, self._hooks = tuple(imports), registry, threads, hooks
         self._wake = wake
-        self._outbox: deque[Job] = deque()
-        self._news: deque[dict[str, Any]] = deque(maxlen=NEWS_KEPT)
-        self._sending = _thread.allocate_lock()
+        self._outbox: deque[Job] = deque(maxlen=KEPT)
+        self._news: deque[dict[str, Any]] = deque(maxlen=KEPT)
+        self._sending, self._closing = _thread.allocate_lock(), _thread.allocate_lock()
+        self._closing.acquire()
         self._listening = _thread.allocate_lock()
 
     def is_for_workers(self, tool: Tool[..., Any]) -> bool:
@@ -100,7 +105,9 @@ class Post:
         self._start()
 
     def close(self) -> None:
-        """Send what is left, and close the transport."""
+        """Send what is left, if the queue takes it, and close the transport."""
+        if self._closing.locked():
+            self._closing.release()
         with self._sending:
             self._publish()
         self.transport.close()
@@ -114,22 +121,35 @@ class Post:
             self._threads.spawn(self._send)
 
     def _send(self) -> None:
+        pause = 0.1
         while True:
-            self._publish()
+            if not self._publish() and not self._closed(pause):
+                pause = min(LAST_PAUSE, 2 * pause)
+                continue
             self._sending.release()
             # Something may have come between the last look and the release, and found this one still busy.
-            if not (self._outbox or self._news) or not self._sending.acquire(False):
+            if not (self._outbox or self._news) or not self._closing.locked() or not self._sending.acquire(False):
                 return
 
-    def _publish(self) -> None:
+    def _closed(self, within: float) -> bool:
+        if not self._closing.acquire(timeout=within):
+            return False
+        self._closing.release()
+        return True
+
+    def _publish(self) -> bool:
+        """Whether everything went out; jobs that did not are still there."""
         while self._outbox or self._news:
             try:
-                if jobs := _taken(self._outbox):
-                    self.transport.publish(jobs)
+                jobs = _taken(self._outbox)
+                if jobs and not self.transport.publish(jobs):
+                    self._outbox.extendleft(reversed(jobs))  # some may have arrived: a job that comes twice is dropped
+                    return False
                 if news := _taken(self._news):
                     self.transport.announce(news)
             except Exception as error:
                 self._hooks.complain("jobs could not be sent; workers find them by looking", error)
+        return True
 
 
 def _taken(waiting: deque[T]) -> list[T]:

@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 ROUND = 0.25
 """Seconds between two rounds at most; a retry that falls due earlier ends the pause."""
 FORGOTTEN = 2.0
-"""Seconds after which a task that an idle queue did not bring is looked for in the database."""
-REGARDLESS = 30.0
-"""The same for a queue that is never idle."""
+"""Seconds after which a task that an idle queue did not bring is looked for in the database.
+
+For a queue that is never idle it is a lease.
+"""
+LOOKED_AT = 64
+"""Tasks in one look; where there are more, or no room for them, the next round goes on behind them."""
 
 
 class Upkeep:
@@ -41,6 +44,8 @@ class Upkeep:
         now = core.clock.monotonic()
         self.fetched = now
         self._kept = self._reclaimed = self._looked = self._looked_regardless = now
+        self._seen_to = ""  # ids up to here were looked at; what follows did not have room
+        self._age = FORGOTTEN
 
     def retry(self, row: TaskRow, reply_to: str | None) -> None:
         """Send a job for a task when its next attempt is due, from whichever worker then has room."""
@@ -84,25 +89,32 @@ class Upkeep:
             self._reclaimed = now
             for delivery in self._source.reclaim(2 * heartbeat, self._slots.free):
                 self._begin(delivery.job.task_id, delivery.job.ns, delivery)
-        idle = now - self.fetched >= FORGOTTEN and now - self._looked >= FORGOTTEN
-        if (idle or now - self._looked_regardless >= REGARDLESS) and self._slots.free > 0:
-            age = FORGOTTEN if idle else REGARDLESS
-            self._looked = now
-            if not idle:
-                self._looked_regardless = now
-            self._look_for_forgotten(age)
+        self._look_sometimes(now)
 
-    def _look_for_forgotten(self, age: float) -> None:
+    def _look_sometimes(self, now: float) -> None:
+        if self._slots.free <= 0:
+            return
+        if self._seen_to:  # there were more than there was room for
+            self._look_for_forgotten()
+        elif now - self.fetched >= FORGOTTEN and now - self._looked >= FORGOTTEN:
+            self._looked, self._age = now, FORGOTTEN
+            self._look_for_forgotten()
+        elif now - self._looked_regardless >= self._core.settings.lease:
+            self._looked_regardless, self._age = now, self._core.settings.lease
+            self._look_for_forgotten()
+
+    def _look_for_forgotten(self) -> None:
         now = self._core.clock.now()
-        for ns in self._core.namespaces():
-            before = now - int(age * SECOND)
-            wiring = self._core.wiring(ns)
-            room = self._slots.free
-            for row in wiring.db.read(lambda tx, ns=ns, room=room: queries.runnable(tx, ns, now, 4 * room)):  # type: ignore[misc]
-                if self._slots.free <= 0:
-                    return
-                if row.created_at <= before and not (row.attempt_open and row.effect != "read"):
-                    self._begin(row.id, row.ns, None)
+        before, after, limit = now - int(self._age * SECOND), self._seen_to, LOOKED_AT
+        rows = self._core.db.read(lambda tx: queries.waiting(tx, now, before, after, limit))
+        for row in rows:
+            if self._slots.free <= 0:
+                return
+            self._seen_to = row.id
+            if not (row.attempt_open and row.effect != "read"):
+                self._begin(row.id, row.ns, None)
+        if len(rows) < limit:
+            self._seen_to = ""
 
     def _send_due(self) -> None:
         post, now = self._core.post, self._core.clock.now()

@@ -56,4 +56,5 @@ def _stuck(kept: Kept, since: float) -> Iterator[str]:
     ended = kept.task.ended_at
     late = 0.0 if ended is None else ended.timestamp() - since
     if late > PERIODS * LEASE + GRACE:
-        yield f"it came to rest {late:.1f} s after all was well again: {kept.verbs}"
+        tries = [(a.owner, a.outcome, a.started_at and round(a.started_at.timestamp() - since, 1)) for a in kept.attempts]
+        yield f"it came to rest {late:.1f} s after all was well again: {kept.verbs} {tries}"

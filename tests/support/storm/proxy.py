@@ -17,7 +17,7 @@ class Proxy:
         self.target, self.port = target, 0
         self._delay = 0.0
         self._wires: set[asyncio.StreamWriter] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._at_work: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
 
     def __enter__(self) -> Self:
@@ -57,12 +57,18 @@ class Proxy:
     async def _close(self) -> None:
         self._server.close()
         await self._cut()
+        self._open.set()
+        await asyncio.gather(*self._at_work, return_exceptions=True)
 
     async def _cut(self) -> None:
         for wire in list(self._wires):
             wire.transport.abort()
 
     async def _joined(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        me = asyncio.current_task()
+        assert me is not None
+        self._at_work.add(me)
+        me.add_done_callback(self._at_work.discard)
         try:
             there, far = await asyncio.open_connection("127.0.0.1", self.target)
         except OSError:  # nobody is there

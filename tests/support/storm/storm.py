@@ -83,11 +83,14 @@ class Storm:
             self._until(lambda at=at: time.monotonic() - began >= at)  # type: ignore[misc]
             if callable(what):
                 what()
-            else:
-                heapq.heappush(due, (time.monotonic() - began + what.lasts, next(number), self._weather.strike(what)))
+            else:  # in the plan's own order, however long it takes to carry out
+                heapq.heappush(due, (at + what.lasts, next(number), self._weather.strike(what)))
         self.calm_since = time.time()
+        print(f"calm after {time.monotonic() - began:.1f} s, {len(clients.waiting)} wait, {len(self.restless())} restless")
         self._until(lambda: not clients.waiting, CALM + self.plan.calls[-1].at)
+        print(f"all answered after {time.monotonic() - began:.1f} s")
         self._until(lambda: not self.restless(), CALM)
+        print(f"all at rest after {time.monotonic() - began:.1f} s")
         self.told, self.unanswered, self.asked_last = clients.told, clients.waiting, clients.asked_last
 
     def restless(self) -> list[Row]:
