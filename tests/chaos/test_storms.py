@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
+from ax_core.control import recover
+from support import sabotage
 from support.outside import World
 from support.servers.databases import EVERY, FILE, POSTGRES
 from support.servers.mariadb import MariaDB
 from support.servers.postgres import Postgres
 from support.servers.redis import Redis
-from support.storm.plan import Plan, plan
+from support.storm.plan import Blow, Call, Plan, plan
 from support.storm.storm import Storm
 
 SEED = int(os.environ.get("AX_CHAOS_SEED") or random.SystemRandom().randrange(1 << 32))
@@ -83,6 +85,23 @@ def test_a_short_storm(coast: Coast) -> None:
 @pytest.mark.parametrize("number", range(STORMS))
 def test_a_long_storm(coast: Coast, number: int) -> None:
     """``AX_CHAOS_SEED`` plays them again; ``AX_CHAOS_STORMS`` per database, of ``AX_CHAOS_CALLS`` each."""
-    seconds = CALLS / 10
-    servers = coast.database is not None
-    play(coast, plan(SEED + number, calls=CALLS, seconds=seconds, blows=int(seconds), servers=servers))
+    seconds, servers = CALLS / 10, coast.database is not None
+    play(coast, plan(SEED + number, calls=CALLS, seconds=seconds, blows=int(seconds / 3), servers=servers))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("kind", [FILE])
+def test_a_storm_goes_red_where_workers_repeat_what_is_in_doubt(
+    coast: Coast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The judge sees the second effect, and the attempt after one that was lost in doubt."""
+    calls = [Call(n / 8, "unsafe_here", f"r-{n}", {"subject": f"r-{n}", "dwell": 0.3}, n % 2 == 0) for n in range(24)]
+    kills = [Blow(1.0 + n, "kill", n % 2, 0.0) for n in range(3)]
+    monkeypatch.setattr(recover, "decide", recover.decide)  # put back afterwards what is broken here
+    sabotage.commit(["requeue what is in doubt"])
+    with coast.storm(Plan(0, tuple(calls), tuple(kills), 2, 0.0), SHOP_SABOTAGE="requeue what is in doubt") as storm:
+        storm.play()
+        found = storm.judge()
+    assert any("was lost in doubt, and another followed" in what for what in found)
+    assert any("unsafe: 2 effects" in what for what in found)

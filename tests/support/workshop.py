@@ -44,17 +44,23 @@ def make() -> AX:
     return shop(os.environ["SHOP_URL"], os.environ["SHOP_QUEUE"], int(os.environ["SHOP_WORLD"]), names, clock)
 
 
-def shop(url: str, queue: str, world: int, names: tuple[str, ...] = NAMES, clock: Clock | None = None) -> AX:
-    """An AX whose tools run in workers; those that share a database, a queue and a world are one shop."""
+def shop(
+    url: str, queue: str | None, world: int, names: tuple[str, ...] = NAMES, clock: Clock | None = None
+) -> AX:
+    """An AX whose tools run in workers; those that share a database, a queue and a world are one shop.
+
+    Without a queue they run in the process that calls them.
+    """
     settings = {
         "lease": float(os.environ.get("SHOP_LEASE", LEASE)),
         "heartbeat": float(os.environ.get("SHOP_HEARTBEAT", HEARTBEAT)),
     }
     ax = AX(url, queue=queue, imports=["support.agent_tools"], clock=clock, **settings)
     agent_tools.register(ax, Outside(world), names, retries=2, backoff=0.05)
-    ax.register(till, policy=Policy(Effect.READ, where="worker"))
-    ax.register(same_loop, policy=Policy(Effect.READ, where="worker"))
-    ax.register(hang, policy=Policy(Effect.READ, timeout=0.3, where="worker"))
+    if queue is not None:
+        ax.register(till, policy=Policy(Effect.READ, where="worker"))
+        ax.register(same_loop, policy=Policy(Effect.READ, where="worker"))
+        ax.register(hang, policy=Policy(Effect.READ, timeout=0.3, where="worker"))
     if "unsafe_here" in names:
         ax.register(ax.tools.get("unsafe_here").fn, name="asked", policy=Policy(Effect.UNSAFE, confirm=True))
     return ax

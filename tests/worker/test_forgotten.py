@@ -81,3 +81,30 @@ def test_tasks_that_this_worker_does_not_know_stand_in_nobody_s_way(on_file: Any
         handle = alone.submit("read_here", {"subject": "last"})
         on_file.worker(concurrency=2, SHOP_TOOLS="read_here")
         alone.wait_for_result(handle, timeout=30)
+
+
+def test_a_task_that_a_busy_queue_forgot_is_sent_to_it_again(on_file: Any) -> None:
+    """All the slots are taken all the time, and others keep coming."""
+    from support.workshop import shop
+
+    with shop(on_file.url, "redis://127.0.0.1:9/0", on_file.world.port) as alone:
+        handle = alone.submit("read_here", {"subject": "forgotten"})
+    worker = on_file.worker(concurrency=1)
+    over = threading.Event()
+
+    def keep_it_busy() -> None:
+        for n in range(1000):
+            on_file.ax.call("keyed_here", {"subject": f"s{n}", "dwell": 0.1})
+            if over.is_set():
+                return
+
+    threads = [threading.Thread(target=keep_it_busy) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        on_file.ax.wait_for_result(handle, timeout=20)
+        assert worker.health()["running"] == 1
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join(30)

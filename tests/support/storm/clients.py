@@ -11,7 +11,7 @@ from ax_core import AX, AXError, StillRunning, StoreError, UnknownTask
 from support.outside import Row
 from support.storm.plan import Call
 
-AT_ONCE = 24
+AT_ONCE = 64
 WAIT = 5.0
 
 
