@@ -54,7 +54,9 @@ def test_the_promise_stands_in_its_exact_words() -> None:
 def test_the_swap_and_the_declarations_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("AX_URL", raising=False)
-    swap, declared, scaled = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+    swap, declared, scaled = re.findall(
+        r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL
+    )
     answers = [
         AIMessage("", tool_calls=[call("search_orders", "c1", text="mug")]),
         AIMessage("done"),

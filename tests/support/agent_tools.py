@@ -81,26 +81,27 @@ def _a_function(kind: str, outside: Outside) -> Any:
         subject: str, before: str = "", after: str = "", refuses: int = 0, raises: int = 0, dwell: float = 0
     ) -> Any:
         outside.ask("note", kind="begin", **who(subject))
-        if before:
-            outside.ask("gate", gate=before, **who(subject))
-        if current().attempt <= refuses:
+        try:
+            if before:
+                outside.ask("gate", gate=before, **who(subject))
+            if current().attempt <= refuses:
+                raise NotApplied("not yet")
+            if dwell:
+                time.sleep(dwell)
+            faults.point("effect.before")
+            if kind.endswith("_marked"):
+                current().about_to_act()
+            receipt = _row(subject) if kind == "transactional" else outside.ask(**question(kind, subject))
+            faults.point("effect.after")
+            if dwell:
+                time.sleep(dwell)
+            if after:
+                outside.ask("gate", gate=after, **who(subject))
+            if current().attempt <= raises:
+                raise RuntimeError("the reply was lost")
+            return said(kind, receipt)
+        finally:
             outside.ask("note", kind="end", **who(subject))
-            raise NotApplied("not yet")
-        if dwell:
-            time.sleep(dwell)
-        faults.point("effect.before")
-        if kind.endswith("_marked"):
-            current().about_to_act()
-        receipt = _row(subject) if kind == "transactional" else outside.ask(**question(kind, subject))
-        faults.point("effect.after")
-        if dwell:
-            time.sleep(dwell)
-        if after:
-            outside.ask("gate", gate=after, **who(subject))
-        outside.ask("note", kind="end", **who(subject))
-        if current().attempt <= raises:
-            raise RuntimeError("the reply was lost")
-        return said(kind, receipt)
 
     return act
 
@@ -110,26 +111,27 @@ def _a_coroutine(kind: str, outside: Outside) -> Any:
         subject: str, before: str = "", after: str = "", refuses: int = 0, raises: int = 0, dwell: float = 0
     ) -> Any:
         await outside.aask("note", kind="begin", **who(subject))
-        if before:
-            await outside.aask("gate", gate=before, **who(subject))
-        if current().attempt <= refuses:
+        try:
+            if before:
+                await outside.aask("gate", gate=before, **who(subject))
+            if current().attempt <= refuses:
+                raise NotApplied("not yet")
+            if dwell:
+                await asyncio.sleep(dwell)
+            faults.point("effect.before")
+            if kind.endswith("_marked"):
+                current().about_to_act()
+            receipt = await outside.aask(**question(kind, subject))
+            faults.point("effect.after")
+            if dwell:
+                await asyncio.sleep(dwell)
+            if after:
+                await outside.aask("gate", gate=after, **who(subject))
+            if current().attempt <= raises:
+                raise RuntimeError("the reply was lost")
+            return said(kind, receipt)
+        finally:
             await outside.aask("note", kind="end", **who(subject))
-            raise NotApplied("not yet")
-        if dwell:
-            await asyncio.sleep(dwell)
-        faults.point("effect.before")
-        if kind.endswith("_marked"):
-            current().about_to_act()
-        receipt = await outside.aask(**question(kind, subject))
-        faults.point("effect.after")
-        if dwell:
-            await asyncio.sleep(dwell)
-        if after:
-            await outside.aask("gate", gate=after, **who(subject))
-        await outside.aask("note", kind="end", **who(subject))
-        if current().attempt <= raises:
-            raise RuntimeError("the reply was lost")
-        return said(kind, receipt)
 
     return act
 

@@ -55,12 +55,12 @@ class Stage:
 
     def record(self) -> dict[str, record.Kept]:
         """What AX's record says, by request id."""
-        return record.read(self.db)
+        return record.read(f"sqlite:///{self.db}")
 
     def judge(self, **more: Any) -> list[str]:
         """What the oracle finds."""
         kept = self.record()
-        return violations(self.world.seen(), kept, record.business(self.db), self.told, **more)
+        return violations(self.world.seen(), kept, record.business(f"sqlite:///{self.db}"), self.told, **more)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,10 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from sqlalchemy import create_engine, text
+from sqlalchemy.pool import NullPool
 
 from ax_core import AX
 from ax_core.model import Attempt, Task
@@ -32,10 +35,10 @@ class Kept(NamedTuple):
         return self.task.history
 
 
-def read(db: Path) -> dict[str, Kept]:
-    """Everything on record, by request id."""
-    stood = dict(_rows(db, "SELECT id, state FROM ax_task"))
-    with AX(f"sqlite:///{db}") as ax:
+def read(url: str) -> dict[str, Kept]:
+    """Everything on record in a database, by request id."""
+    stood = {task_id: state for task_id, state in rows(url, "SELECT id, state FROM ax_task")}
+    with AX(url) as ax:
         found: dict[str, Kept] = {}
         after: str | None = None
         while True:
@@ -70,14 +73,18 @@ def prepare(db: Path) -> None:
     db.write_bytes(_empty())
 
 
-def business(db: Path) -> Counter[str]:
+def business(url: str) -> Counter[str]:
     """How many business rows there are, by subject."""
-    return Counter(subject for (subject,) in _rows(db, "SELECT subject FROM business"))
+    return Counter(subject for (subject,) in rows(url, "SELECT subject FROM business"))
 
 
-def _rows(db: Path, sql: str) -> list[tuple[str, ...]]:
-    raw = sqlite3.connect(db)
-    try:
-        return raw.execute(sql).fetchall()
-    finally:
-        raw.close()
+def rows(url: str, sql: str) -> list[Any]:
+    """What one query finds, asked past AX."""
+    with create_engine(url, poolclass=NullPool).connect() as connection:
+        return list(connection.execute(text(sql)))
+
+
+def run(url: str, sql: str) -> None:
+    """One statement, past AX."""
+    with create_engine(url, poolclass=NullPool).begin() as connection:
+        connection.execute(text(sql))

@@ -9,10 +9,10 @@ class Skew:
     """Real time plus what :meth:`ahead` added; chance is whatever the test says.
 
     Attributes:
-        chance: what :meth:`random` answers.
+        chance: what :meth:`random` answers; None: what chance says.
     """
 
-    def __init__(self, chance: float = 0.5) -> None:
+    def __init__(self, chance: float | None = 0.5) -> None:
         self._real, self._ahead, self.chance = SystemClock(), 0.0, chance
 
     def ahead(self, seconds: float) -> None:
@@ -29,7 +29,7 @@ class Skew:
         return self._real.new_id()
 
     def random(self) -> float:
-        return self.chance
+        return self._real.random() if self.chance is None else self.chance
 
     def skip(self, seconds: float) -> bool:
         return False

@@ -10,8 +10,10 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from ax_core import AX, Effect, Policy, current
-from support import agent_tools
+from ax_core.clock import Clock
+from support import agent_tools, sabotage
 from support.outside import Outside
+from support.skew import Skew
 
 NAMES = tuple(f"{kind}_{form}" for kind in agent_tools.KINDS for form in agent_tools.FORMS)
 LEASE, HEARTBEAT = 3.0, 1.0
@@ -35,21 +37,30 @@ def hang() -> None:
 
 def make() -> AX:
     """What ``axd worker support.workshop:make --factory`` runs."""
+    sabotage.commit([name for name in os.environ.get("SHOP_SABOTAGE", "").split(",") if name])
     names = tuple(filter(None, os.environ.get("SHOP_TOOLS", "").split(","))) or NAMES
-    return shop(os.environ["SHOP_URL"], os.environ["SHOP_QUEUE"], int(os.environ["SHOP_WORLD"]), names)
+    clock = Skew(chance=None)
+    clock.ahead(float(os.environ.get("SHOP_SKEW", 0)))
+    return shop(os.environ["SHOP_URL"], os.environ["SHOP_QUEUE"], int(os.environ["SHOP_WORLD"]), names, clock)
 
 
-def shop(url: str, queue: str, world: int, names: tuple[str, ...] = NAMES) -> AX:
-    """An AX whose tools run in workers; those that share a database, a queue and a world are one shop."""
+def shop(
+    url: str, queue: str | None, world: int, names: tuple[str, ...] = NAMES, clock: Clock | None = None
+) -> AX:
+    """An AX whose tools run in workers; those that share a database, a queue and a world are one shop.
+
+    Without a queue they run in the process that calls them.
+    """
     settings = {
         "lease": float(os.environ.get("SHOP_LEASE", LEASE)),
         "heartbeat": float(os.environ.get("SHOP_HEARTBEAT", HEARTBEAT)),
     }
-    ax = AX(url, queue=queue, imports=["support.agent_tools"], **settings)
+    ax = AX(url, queue=queue, imports=["support.agent_tools"], clock=clock, **settings)
     agent_tools.register(ax, Outside(world), names, retries=2, backoff=0.05)
-    ax.register(till, policy=Policy(Effect.READ, where="worker"))
-    ax.register(same_loop, policy=Policy(Effect.READ, where="worker"))
-    ax.register(hang, policy=Policy(Effect.READ, timeout=0.3, where="worker"))
+    if queue is not None:
+        ax.register(till, policy=Policy(Effect.READ, where="worker"))
+        ax.register(same_loop, policy=Policy(Effect.READ, where="worker"))
+        ax.register(hang, policy=Policy(Effect.READ, timeout=0.3, where="worker"))
     if "keyed_here" in names:
         patient = Policy(Effect.KEYED, retries=1, backoff=2.0)
         ax.register(ax.tools.get("keyed_here").fn, name="later", policy=patient)

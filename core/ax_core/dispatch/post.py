@@ -24,14 +24,18 @@ BATCH = 500
 MANY = 50
 MOMENT = 0.01
 """Seconds that an event waits for others, to be announced with them; or until there are ``MANY``."""
-NEWS_KEPT = 10_000
-"""Events that wait to be announced while the queue is slow; older ones are let go."""
 FIELDS = tuple(field.name for field in fields(Event))
 _values = attrgetter(*FIELDS)
+KEPT = 10_000
+"""Jobs, and events, that wait while the queue is slow or away; older ones are let go."""
+LAST_PAUSE = 5.0
+"""Seconds at most between two tries to send what the queue did not take."""
 
 
 class Post:
-    """Sends jobs for tasks that are committed, on a thread of its own; what is lost on the way workers find by looking.
+    """Sends jobs for tasks that are committed, on a thread of its own, again and again while the queue is away.
+
+    What is lost on the way workers find by looking.
 
     Args:
         client_id: what workers call this process by when they wake it.
@@ -53,10 +57,9 @@ class Post:
         self.transport, self.client_id, self.serving = transport, client_id, serving
         self._imports, self._registry, self._threads, self._hooks = tuple(imports), registry, threads, hooks
         self._wake = wake
-        self._outbox: deque[Job] = deque()
-        self._news: deque[tuple[str, Event]] = deque(maxlen=NEWS_KEPT)
-        self._closing = False
-        self._hurry = threading.Event()
+        self._outbox: deque[Job] = deque(maxlen=KEPT)
+        self._news: deque[tuple[str, Event]] = deque(maxlen=KEPT)
+        self._closing, self._hurry = threading.Event(), threading.Event()
         self._sending = _thread.allocate_lock()
         self._listening = _thread.allocate_lock()
 
@@ -119,8 +122,8 @@ class Post:
         self._start()
 
     def close(self) -> None:
-        """Send what is left, and close the transport."""
-        self._closing = True
+        """Send what is left, if the queue takes it, and close the transport."""
+        self._closing.set()
         self._hurry.set()
         with self._sending:
             self._publish()
@@ -140,29 +143,40 @@ class Post:
             self._threads.spawn(self._send)
 
     def _send(self) -> None:
+        pause = 0.1
         while True:
-            self._publish()
+            if not self._publish() and not self._closing.wait(pause):
+                pause = min(LAST_PAUSE, 2 * pause)
+                continue
             self._sending.release()
             # Something may have come between the last look and the release, and found this one still busy.
-            if not (self._outbox or self._news) or not self._sending.acquire(False):
+            if not (self._outbox or self._news) or self._closing.is_set() or not self._sending.acquire(False):
                 return
 
-    def _publish(self) -> None:
+    def _publish(self) -> bool:
+        """Whether everything went out; jobs that did not are still there."""
         while self._outbox or self._news:
             try:
-                if jobs := _taken(self._outbox):
-                    self.transport.publish(jobs)
+                jobs = _taken(self._outbox)
+                if jobs and not self.transport.publish(jobs):
+                    self._outbox.extendleft(
+                        reversed(jobs)
+                    )  # some may have arrived: a job that comes twice is dropped
+                    return False
                 # Along with a job goes what is told of it, before its worker has more to tell.
                 if jobs or len(self._news) >= MANY or self._rested():
                     news = [self._told(ns, event) for ns, event in _taken(self._news)]
                     self.transport.announce(news)
             except Exception as error:
                 self._hooks.complain("jobs could not be sent; workers find them by looking", error)
+        return True
 
     def _rested(self) -> bool:
         """Whether news may go: they wait a moment for others, unless a job comes meanwhile, which goes first."""
         self._hurry.clear()
-        return self._closing or not (self._outbox or self._hurry.wait(MOMENT)) or self._closing
+        return (
+            self._closing.is_set() or not (self._outbox or self._hurry.wait(MOMENT)) or self._closing.is_set()
+        )
 
     def _told(self, ns: str, event: Event) -> dict[str, Any]:
         """An event as others read it."""

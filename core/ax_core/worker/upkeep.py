@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..clock import SECOND, Micros
 from ..model import TaskRow
-from ..ports import Delivery, Job, Source
+from ..ports import NORMAL, URGENT, Delivery, Job, Source
 from ..store import queries
 
 if TYPE_CHECKING:
@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 ROUND = 0.25
 """Seconds between two rounds at most; a retry that falls due earlier ends the pause."""
 FORGOTTEN = 2.0
-"""Seconds after which a task that an idle queue did not bring is looked for in the database."""
-REGARDLESS = 30.0
-"""The same for a queue that is never idle."""
+"""Seconds after which a task that an idle queue did not bring is looked for in the database, and run.
+
+A queue that is never idle is sent it again, after a lease.
+"""
+LOOKED_AT = 64
+"""Tasks in one look; where there are more, or no room for them, the next round goes on behind them."""
 
 
 class Upkeep:
@@ -45,6 +48,9 @@ class Upkeep:
         now = core.clock.monotonic()
         self.fetched = now
         self._kept = self._reclaimed = self._looked = self._looked_regardless = now
+        self._behind = (
+            ""  # the id of the last that was looked at, where there was no room for those behind it
+        )
 
     def retry(self, row: TaskRow, reply_to: str | None) -> None:
         """Send a job for a task when its next attempt is due, from whichever worker then has room."""
@@ -88,22 +94,40 @@ class Upkeep:
             self._reclaimed = now
             for delivery in self._source.reclaim(2 * heartbeat, self._slots.free):
                 self._begin([(delivery.job.task_id, delivery.job.ns, delivery)])
-        idle = now - self.fetched >= FORGOTTEN and now - self._looked >= FORGOTTEN
-        if (idle or now - self._looked_regardless >= REGARDLESS) and self._slots.free > 0:
-            age = FORGOTTEN if idle else REGARDLESS
-            self._looked = now
-            if not idle:
-                self._looked_regardless = now
-            self._look_for_forgotten(age)
+        self._look_sometimes(now)
 
-    def _look_for_forgotten(self, age: float) -> None:
-        now, room = self._core.clock.now(), self._slots.free
+    def _look_sometimes(self, now: float) -> None:
+        lease = self._core.settings.lease
+        idle = now - self.fetched >= FORGOTTEN and now - self._looked >= FORGOTTEN
+        if (idle or self._behind) and self._slots.free > 0:
+            self._looked = now
+            self._behind = self._look(FORGOTTEN, self._take)
+        elif now - self._looked_regardless >= lease:
+            self._looked_regardless = now
+            self._look(lease, self._send_again)
+
+    def _look(self, age: float, take: Callable[[TaskRow], bool]) -> str:
+        """Look at some that have waited so long; the id to go on behind, or '' if these were the last."""
+        now, after = self._core.clock.now(), self._behind
         before = now - int(age * SECOND)
-        for row in self._core.db.read(lambda tx: queries.runnable(tx, None, now, 4 * room)):
-            if self._slots.free <= 0:
-                return
-            if row.created_at <= before and not (row.attempt_open and row.effect != "read"):
-                self._begin([(row.id, row.ns, None)])
+        rows = self._core.db.read(lambda tx: queries.waiting(tx, now, before, after, LOOKED_AT))
+        for row in rows:
+            if not (row.attempt_open and row.effect != "read") and not take(row):
+                return after
+            after = row.id
+        return after if len(rows) == LOOKED_AT else ""
+
+    def _take(self, row: TaskRow) -> bool:
+        if self._slots.free <= 0:
+            return False
+        self._begin([(row.id, row.ns, None)])
+        return True
+
+    def _send_again(self, row: TaskRow) -> bool:
+        # Its slots are never free for long. Who still stands in the queue comes twice, and is dropped the second time.
+        assert self._core.post is not None
+        self._core.post.send(Job(row.id, row.ns, priority=URGENT if row.origin == "call" else NORMAL))
+        return True
 
     def _send_due(self) -> None:
         post, now = self._core.post, self._core.clock.now()

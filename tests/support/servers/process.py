@@ -117,10 +117,13 @@ class Server:
     def restart(self, *, data: bool = True, killed: bool = False) -> None:
         """End it and start it on the same port; without its ``data`` in an empty folder."""
         (self.kill if killed else self.stop)()
-        if not data:
-            shutil.rmtree(self.folder)
-            self.folder.mkdir(mode=0o700)
-            self._make_folder()
+        (self.start if data else self.begin_anew)()
+
+    def begin_anew(self) -> None:
+        """Start it in an empty folder."""
+        shutil.rmtree(self.folder)
+        self.folder.mkdir(mode=0o700)
+        self._make_folder()
         self.start()
 
     def pause(self) -> None:

@@ -1,0 +1,98 @@
+"""A scenario comes to the same end inline and in workers, on each database."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ax_core import AX, AXError, Budget
+from ax_core.model import Tree
+from support import record
+from support.agent_tools import BUSINESS
+from support.outside import World
+from support.storm.plan import Call, plan
+from support.workshop import shop
+
+SEED = 7
+FOR_GOOD = (
+    Call(0, "read_loop", "x-0", {"subject": "x-0", "raises": 9}, True),
+    Call(0, "keyed_here", "x-1", {"subject": "x-1", "raises": 9}, True),
+    Call(0, "transactional_thread", "x-2", {"subject": "x-2", "raises": 9}, True),
+    Call(0, "unsafe_thread", "x-3", {"subject": "x-3", "raises": 1}, True),
+    Call(0, "unsafe_loop", "x-4", {"subject": "x-4", "refuses": 9}, True),
+    Call(0, "undeclared_here", "x-5", {"subject": "x-5", "raises": 1}, True),
+    Call(0, "unsafe_marked_here", "x-6", {"subject": "x-6", "nonsense": 1}, True),
+)
+
+
+def play(ax: AX) -> Tree:
+    """The calls of a seed and some that fail for good, half of them in a run inside the run, some asked twice."""
+    calls = [*plan(SEED, calls=24, seconds=1, blows=0, servers=False).calls, *FOR_GOOD]
+    with ax.run(intent="the scenario", budget=Budget(tasks=200)) as outer:
+        for call in calls[::2]:
+            ask(ax, call)
+        with ax.run(intent="the other half"):
+            for call in calls[1::2]:
+                ask(ax, call)
+        for call in calls[:4]:
+            ask(ax, call)
+        return ax.tree(outer.id)
+
+
+def ask(ax: AX, call: Call) -> None:
+    try:
+        if call.waits:
+            ax.call(call.tool, call.args, request_id=call.request)
+        else:
+            ax.wait_for_result(ax.submit(call.tool, call.args, request_id=call.request), timeout=60)
+    except AXError:
+        pass  # what it came to is in the tree
+
+
+def normal(tree: Tree, acts: Counter[str]) -> Any:
+    """A tree without what differs from one time to the next."""
+    tasks = [
+        (
+            t.tool,
+            t.request_id,
+            t.state,
+            t.reason,
+            t.maybe_applied,
+            t.attempts,
+            t.replays,
+            [a.outcome for a in t.history],
+            acts[t.request_id or ""],
+        )
+        for t in tree.tasks
+    ]
+    return (
+        tree.run.state,
+        tree.run.intent,
+        sorted(tasks, key=lambda task: str(task[1])),
+        [normal(r, acts) for r in tree.runs],
+    )
+
+
+def acts(world: World, url: str) -> Counter[str]:
+    """What happened outside, by subject."""
+    kinds = ("unsafe", "keyed", "idempotent", "read")
+    return Counter(e["subject"] for e in world.seen() if e["kind"] in kinds) + record.business(url)
+
+
+@pytest.mark.slow
+def test_a_scenario_comes_to_the_same_tree_inline_and_in_workers(shop_on: Any, tmp_path: Path) -> None:
+    """Tool, state, reason, attempts and effects of every task."""
+    world, url = shop_on.world, f"sqlite:///{tmp_path}/inline.db"
+    with shop(url, None, world.port) as inline:
+        inline.tasks()
+        record.run(url, BUSINESS)
+        tree = play(inline)
+        here = normal(tree, acts(world, url))
+    world.begin_anew(tmp_path)
+    for number in range(2):
+        shop_on.worker(SHOP_NUMBER=str(number))
+    there = normal(play(shop_on.ax), acts(world, shop_on.url))
+    assert there == here
