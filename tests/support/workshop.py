@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from ax_core import AX, Effect, Policy, current
-from support import agent_tools
+from support import agent_tools, apart, limited
 from support.outside import Outside
 
 NAMES = tuple(f"{kind}_{form}" for kind in agent_tools.KINDS for form in agent_tools.FORMS)
@@ -47,6 +47,8 @@ def shop(url: str, queue: str, world: int, names: tuple[str, ...] = NAMES) -> AX
     }
     ax = AX(url, queue=queue, imports=["support.agent_tools"], **settings)
     agent_tools.register(ax, Outside(world), names, retries=2, backoff=0.05)
+    apart.register(ax, Outside(world))
+    limited.register(ax, Outside(world))
     ax.register(till, policy=Policy(Effect.READ, where="worker"))
     ax.register(same_loop, policy=Policy(Effect.READ, where="worker"))
     ax.register(hang, policy=Policy(Effect.READ, timeout=0.3, where="worker"))

@@ -53,11 +53,7 @@ class Post:
 
     def is_for_workers(self, tool: Tool[..., Any]) -> bool:
         """Whether workers run a tool: its policy says so, or it was made in a module that they import."""
-        where = tool.policy.where
-        if where is not None or tool.validated_elsewhere:
-            return where == "worker" and not tool.validated_elsewhere
-        module = getattr(tool.fn, "__module__", None) or ""
-        return any(module == name or module.startswith(name + ".") for name in self._imports)
+        return for_workers(tool, self._imports)
 
     def takes(self, tool: Tool[..., Any], has_body: bool) -> bool:
         """Whether a call goes to a worker; from now on this process hears of those that do."""
@@ -130,6 +126,15 @@ class Post:
                     self.transport.announce(news)
             except Exception as error:
                 self._hooks.complain("jobs could not be sent; workers find them by looking", error)
+
+
+def for_workers(tool: Tool[..., Any], imports: Collection[str]) -> bool:
+    """Whether workers run a tool: its policy says so, or it was made in one of ``imports`` or below."""
+    where = tool.policy.where
+    if where is not None or tool.validated_elsewhere:
+        return where == "worker" and not tool.validated_elsewhere
+    module = getattr(tool.fn, "__module__", None) or ""
+    return any(module == name or module.startswith(name + ".") for name in imports)
 
 
 def _taken(waiting: deque[T]) -> list[T]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, cast
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..app.serve import runner_of
 from ..dispatch import Runner, Seat, acarry_out, carry_out, following
@@ -16,15 +17,23 @@ from ..store import tasks
 
 if TYPE_CHECKING:
     from ..app.core import Core
+    from .cells import Cells
 
 READY = frozenset({State.QUEUED, State.RETRY_WAIT, State.WAITING, State.RUNNING})
+
+
+class Found(NamedTuple):
+    """A task as it stands, and what to run it with; None: it is not to be run, or not here."""
+
+    row: TaskRow
+    runner: Runner | None
 
 
 class Running:
     """Runs stored tasks: those of plain tools on the thread that asks, those of async tools on one event loop."""
 
-    def __init__(self, core: Core) -> None:
-        self.core = core
+    def __init__(self, core: Core, cells: Cells | None = None) -> None:
+        self.core, self._cells = core, cells
         self._loop: asyncio.AbstractEventLoop | None = None
         self._starting = threading.Lock()
 
@@ -33,25 +42,42 @@ class Running:
 
         None: no such task. A tool that is not known here leaves it as it is, for a worker that knows it.
         """
-        wiring = self.core.wiring(ns)
-        row = wiring.db.read(lambda tx: tasks.get(tx, task_id))
+        found = self.find(task_id, ns)
+        return None if found is None else self.attempt(found)
+
+    def find(self, task_id: str, ns: str) -> Found | None:
+        """A task, and what to run it with."""
+        row = self.core.wiring(ns).db.read(lambda tx: tasks.get(tx, task_id))
         if row is None or row.ns != ns or row.state not in READY:
-            return row
+            return None if row is None else Found(row, None)
         runner = runner_of(self.core, row)
         if runner is None:
             self._say_unknown(row)
+        return Found(row, runner)
+
+    def attempt(self, found: Found) -> TaskRow:
+        """Make one attempt, if it may still be made; the row as it then stands.
+
+        Raises:
+            CellFailed: it needs a process of its own, which cannot be started; nothing was claimed.
+        """
+        row, runner = found
+        if runner is None:
             return row
         _cut(runner, row)
-        steps = following(Seat(row, how="attached"), runner, wiring, 0.0, detached=True)
-        try:
-            if runner.is_async:
-                return cast(TaskRow, self.on_loop(acarry_out(steps, wiring)).row)
-            return carry_out(steps, wiring).row
-        except AXError:
-            pass  # its verdict is on record, for whoever asks
-        except Exception as error:
-            self.core.hooks.complain(f"task {row.id} ({row.tool}) could not be run", error)
-        return wiring.db.read(lambda tx: tasks.get(tx, task_id))
+        wiring = self.core.wiring(row.ns)
+        steps = following(Seat(row, how="attached"), runner, wiring, 0.0, detached=True, once=True)
+        cells = self._cells if runner.tool.policy.isolation == "process" else None
+        with nullcontext() if cells is None else cells.ready_for(row.id):
+            try:
+                if runner.is_async:
+                    return cast(TaskRow, self.on_loop(acarry_out(steps, wiring)).row)
+                return carry_out(steps, wiring).row
+            except AXError:
+                pass  # its verdict is on record, for whoever asks
+            except Exception as error:
+                self.core.hooks.complain(f"task {row.id} ({row.tool}) could not be run", error)
+        return wiring.db.read(lambda tx: tasks.get(tx, row.id)) or row
 
     def on_loop(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         """Run a coroutine on the event loop of the async tools, and wait for it."""

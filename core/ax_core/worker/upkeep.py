@@ -14,6 +14,7 @@ from ..store import queries
 
 if TYPE_CHECKING:
     from ..app.core import Core
+    from .lines import Lines
     from .slots import Slots
 
 ROUND = 0.25
@@ -29,12 +30,19 @@ class Upkeep:
 
     Args:
         begin: begins a task in a slot: (task id, namespace, what the queue handed out for it).
+        room: how many may be begun now.
     """
 
     def __init__(
-        self, core: Core, source: Source, slots: Slots, begin: Callable[[str, str, Delivery | None], bool]
+        self,
+        core: Core,
+        source: Source,
+        slots: Slots,
+        begin: Callable[[str, str, Delivery | None], bool],
+        room: Callable[[], int],
     ) -> None:
-        self._core, self._source, self._slots, self._begin = core, source, slots, begin
+        self._core, self._source, self._slots, self._begin, self._room = core, source, slots, begin, room
+        self.lines: Lines | None = None
         self._due: list[tuple[Micros, Job]] = []
         self._bell = threading.Condition()
         self._closed = self._stopped = False
@@ -43,10 +51,14 @@ class Upkeep:
         self._kept = self._reclaimed = self._looked = self._looked_regardless = now
 
     def retry(self, row: TaskRow, reply_to: str | None) -> None:
-        """Send a job for a task when its next attempt is due, from whichever worker then has room."""
-        assert row.due_at is not None
+        """Send a job for a task when its next attempt is due, for whichever worker then has room."""
         with self._bell:
-            heapq.heappush(self._due, (row.due_at, Job(row.id, row.ns, reply_to=reply_to)))
+            heapq.heappush(self._due, (row.due_at or 0, Job(row.id, row.ns, reply_to=reply_to)))
+            self._bell.notify_all()
+
+    def ring(self) -> None:
+        """Something may be due now."""
+        with self._bell:
             self._bell.notify_all()
 
     def run(self) -> None:
@@ -77,15 +89,19 @@ class Upkeep:
         self._send_due()
         if now - self._kept >= heartbeat / 2:
             self._kept = now
-            self._source.keep(self._slots.deliveries)
+            self._source.keep(self._slots.deliveries + ([] if self.lines is None else self.lines.deliveries))
+            if self.lines is not None:
+                self.lines.keep()
         if self._closed:
             return
-        if now - self._reclaimed >= heartbeat / 2 and self._slots.free > 0:
+        if self.lines is not None:
+            self.lines.advance(self._room())
+        if now - self._reclaimed >= heartbeat / 2 and (room := self._room()) > 0:
             self._reclaimed = now
-            for delivery in self._source.reclaim(2 * heartbeat, self._slots.free):
+            for delivery in self._source.reclaim(2 * heartbeat, room):
                 self._begin(delivery.job.task_id, delivery.job.ns, delivery)
         idle = now - self.fetched >= FORGOTTEN and now - self._looked >= FORGOTTEN
-        if (idle or now - self._looked_regardless >= REGARDLESS) and self._slots.free > 0:
+        if (idle or now - self._looked_regardless >= REGARDLESS) and self._room() > 0:
             age = FORGOTTEN if idle else REGARDLESS
             self._looked = now
             if not idle:
@@ -93,10 +109,11 @@ class Upkeep:
             self._look_for_forgotten(age)
 
     def _look_for_forgotten(self, age: float) -> None:
-        now, room = self._core.clock.now(), self._slots.free
+        # Those that stand in line are ready as well, and must not hide others.
+        now, room = self._core.clock.now(), self._room() + len(self.lines or ())
         before = now - int(age * SECOND)
         for row in self._core.db.read(lambda tx: queries.runnable(tx, None, now, 4 * room)):
-            if self._slots.free <= 0:
+            if self._room() <= 0:
                 return
             if row.created_at <= before and not (row.attempt_open and row.effect != "read"):
                 self._begin(row.id, row.ns, None)
@@ -112,6 +129,9 @@ class Upkeep:
             post.send(job)
 
     def _pause(self) -> float:
-        if not self._due:
-            return ROUND
-        return min(ROUND, max(0.001, (self._due[0][0] - self._core.clock.now()) / SECOND))
+        pause = ROUND
+        if self._due:
+            pause = min(pause, (self._due[0][0] - self._core.clock.now()) / SECOND)
+        if self.lines is not None and (due := self.lines.due) is not None and self._room() > 0:
+            pause = min(pause, due - self._core.clock.monotonic())
+        return max(0.001, pause)

@@ -9,11 +9,16 @@ from collections.abc import Sequence
 
 from ..app import AX
 from ..errors import PolicyError
-from ..ports import Delivery, Source, checked_name
+from ..model import TaskRow
+from ..ports import Delivery, Limiter, Source, checked_name
 from ..states import State
+from .cells import Cells
 from .lifespan import Lifespan, living
-from .running import Running
+from .lines import Lines, Waiting
+from .pace import Pace
+from .running import Found, Running
 from .slots import Slots
+from .target import Program
 from .upkeep import Upkeep
 
 FETCH_SECONDS = 1.0
@@ -21,6 +26,8 @@ RECYCLED = 75
 """Exit code of a worker whose threads hang in tools: it wants to be started anew."""
 FENCED = 70
 """Exit code of a worker that could not renew its leases: whoever restarts it finds nothing half done by it."""
+INTERRUPT_SECONDS = 10.0
+"""What killed bodies get to be recorded, once the drain is over."""
 log = logging.getLogger("ax")
 
 
@@ -31,6 +38,8 @@ class Worker:
         concurrency: tasks at the same time.
         queues: which queues it fetches from.
         drain: seconds that running tasks get to end once it is told to stop.
+        max_rate: tasks that it begins per second at most; None: as many as there is room for.
+        program: how to start processes for tools with ``isolation="process"``: the same AX, by its module and name.
         lifespan: makes a context manager, sync or async, that is entered before the first task and left after the
             last; the mapping that it yields is ``current().resources`` in every tool.
 
@@ -45,6 +54,8 @@ class Worker:
         concurrency: int = 8,
         queues: Sequence[str] = ("default",),
         drain: float = 30.0,
+        max_rate: float | None = None,
+        program: Program | None = None,
         lifespan: Lifespan | None = None,
     ) -> None:
         if ax._core.queue is None:
@@ -59,53 +70,84 @@ class Worker:
             raise PolicyError(str(error)) from None
         self._ax, self._core, self._drain, self._lifespan = ax, ax._core, drain, lifespan
         self.slots = Slots(concurrency)
-        self._running = Running(self._core)
+        self._pace = Pace(max_rate, self._core.clock)
+        self._cells = None if program is None else Cells(self._core, program)
+        self._running = Running(self._core, self._cells)
         self._stopping, self._over = threading.Event(), threading.Event()
         self.recycled = False
         self._source: Source | None = None
         self._upkeep: Upkeep | None = None
+        self._lines: Lines | None = None
 
     def run(self) -> None:
         """Work until :meth:`stop`, or until it wants to be started anew (``recycled``); then drain.
 
         Raises:
-            PolicyError: a module of the tools cannot be imported.
+            PolicyError: a module of the tools cannot be imported, or one asks for what this worker cannot keep.
             StoreError, TransportError: the store or the queue cannot be used at all.
         """
         core = self._core
         core.serving = True
         core.load()
+        if self._cells is not None:
+            core.isolated = self._cells.run
         core.wiring("default")
         assert core.post is not None
         if not core.post.serving:
             raise PolicyError("this AX was used before it became a worker: start the worker first")
+        limiter = core.post.transport.limiter()
+        self._check_tools(limiter is not None)
         for warning in core.post.transport.check():
             log.warning("%s", warning)
         try:
             with living(self._lifespan, self._ax, self._running.on_loop) as resources:
                 core.resources.update(resources)
-                self._work_on(core.post.transport.source(core.clock.new_id(), self.queues))
+                self._work_on(core.post.transport.source(core.clock.new_id(), self.queues), limiter)
         finally:
+            if self._cells is not None:
+                self._cells.close()
             self._running.close()
             self._over.set()
 
-    def _work_on(self, source: Source) -> None:
-        core, upkeep = self._core, Upkeep(self._core, source, self.slots, self.begin)
+    def _check_tools(self, limits: bool) -> None:
+        for tool in self._core.registry:
+            if tool.policy.isolation == "process" and self._cells is None:
+                raise PolicyError(
+                    f"tool {tool.name!r} has isolation='process': this worker must know how its program is started, "
+                    "as `axd worker` does; Worker(ax, program=Program('module:name'))"
+                )
+            if (tool.policy.rate or tool.policy.concurrency) and not limits:
+                raise PolicyError(f"tool {tool.name!r} has limits, and this queue keeps none across workers")
+
+    def _work_on(self, source: Source, limiter: Limiter | None) -> None:
+        core, upkeep = self._core, Upkeep(self._core, source, self.slots, self.begin, self._room)
         self._source, self._upkeep = source, upkeep
+        if limiter is not None:
+            lease = core.settings.lease
+            self._lines = upkeep.lines = Lines(
+                limiter, core.clock, core.owner, lease, self.begin, upkeep.ring
+            )
         core.threads.spawn(upkeep.run)
         threading.Thread(target=self._guard, name="ax-guard", daemon=True).start()
         log.info("worker %s: %d at once, from %s", core.owner, self.slots.size, ", ".join(self.queues))
         try:
             while not self._stopping.is_set():
-                room = self.slots.wait_free(FETCH_SECONDS)
-                if room > 0 and not self._stopping.is_set():
+                if self.slots.wait_free(FETCH_SECONDS) <= 0 or self._stopping.wait(self._pace.wait):
+                    continue
+                if self._lines is not None:  # they have waited longer than what is still in the queue
+                    self._lines.advance(self._room())
+                if (room := self._room()) > 0:
                     self._fetch(source, upkeep, room)
         finally:
             log.info(
                 "worker %s: no more is fetched, %d still run", core.owner, self.slots.size - self.slots.free
             )
             upkeep.close()
-            self.slots.wait_empty(self._drain)
+            if self._lines is not None:
+                source.give_back(self._lines.leave())
+            if not self.slots.wait_empty(self._drain) and self._cells is not None:
+                self._cells.interrupt()
+                self.slots.wait_empty(INTERRUPT_SECONDS)
             upkeep.stop()
             source.close()
 
@@ -140,18 +182,37 @@ class Worker:
         return max(0.0, self._core.clock.monotonic() - self._source.last_poll)
 
     @property
+    def in_line(self) -> int:
+        """Tasks that wait here for the limits of their tools."""
+        return 0 if self._lines is None else len(self._lines)
+
+    @property
     def leaked(self) -> int:
         """Threads of bodies that were given up and have not ended."""
         return sum(a.given_up for a in self._core.live.all()) if self._source is not None else 0
 
-    def begin(self, task_id: str, ns: str, delivery: Delivery | None) -> bool:
-        """Begin a task in a slot of its own; False: it is in one already."""
-        if not self.slots.take(task_id, delivery):
+    def begin(self, task_id: str, ns: str, delivery: Delivery | None, admitted: bool = False) -> bool:
+        """Begin a task in a slot of its own; False: it is in one already, or stands in line for one.
+
+        Args:
+            admitted: its tool's limits let it pass.
+        """
+        waits = self._lines is not None and task_id in self._lines
+        if waits or not self.slots.take(task_id, delivery):
             if delivery is not None and self._is_double(delivery):
-                self._done(delivery._replace(job=delivery.job._replace(reply_to=None)))
+                self._drop(delivery)
             return False
-        self._core.threads.spawn(lambda: self._work(task_id, ns, delivery))
+        self._pace.spend()
+        self._core.threads.spawn(lambda: self._work(task_id, ns, delivery, admitted))
         return True
+
+    def _room(self) -> int:
+        """How many tasks may be begun now."""
+        return self._pace.room(max(0, self.slots.free))
+
+    def _drop(self, delivery: Delivery) -> None:
+        """Take it off the queue; nobody is told, for nothing has happened."""
+        self._done(delivery._replace(job=delivery.job._replace(reply_to=None)))
 
     def _done(self, delivery: Delivery) -> None:
         assert self._source is not None
@@ -159,26 +220,45 @@ class Worker:
 
     def _is_double(self, delivery: Delivery) -> bool:
         """Whether it is another entry than the one whose task is in a slot: that one is kept until it is done."""
-        return all(delivery.receipt != held.receipt for held in self.slots.deliveries)
+        held = self.slots.deliveries + ([] if self._lines is None else self._lines.deliveries)
+        return all(delivery.receipt != each.receipt for each in held)
 
-    def _work(self, task_id: str, ns: str, delivery: Delivery | None) -> None:
+    def _work(self, task_id: str, ns: str, delivery: Delivery | None, admitted: bool) -> None:
         with self.slots.kept(task_id):
             try:
-                row = self._running.run(task_id, ns)
+                found = self._running.find(task_id, ns)
+                if found is not None and not (admitted or self._admits(found, delivery)):
+                    return
+                row = None if found is None else self._attempt(found)
             except Exception as error:
                 # The store is away: the job stays with this worker until it is reclaimed, or the task is looked for.
                 self._core.hooks.complain(f"task {task_id} could not be run", error)
                 return
             if delivery is not None:
                 self._done(delivery)
-            if (
-                row is not None
-                and row.state == State.RETRY_WAIT
-                and row.due_at is not None
-                and not row.attempt_open
-            ):
-                assert self._upkeep is not None
-                self._upkeep.retry(row, delivery.job.reply_to if delivery is not None else None)
+        # Only now: this worker takes a job for what is in one of its slots for a double.
+        if row is not None and found is not None and _comes_again(found.row, row):
+            assert self._upkeep is not None
+            self._upkeep.retry(row, delivery.job.reply_to if delivery is not None else None)
+
+    def _admits(self, found: Found, delivery: Delivery | None) -> bool:
+        """Whether the limits of its tool let a task pass; else it stands in line, and costs no slot."""
+        tool = None if found.runner is None else found.runner.tool
+        if tool is None or self._lines is None or not (tool.policy.rate or tool.policy.concurrency):
+            return True
+        if self._lines.admits(tool, Waiting(found.row.id, found.row.ns, delivery)):
+            return True
+        self._pace.spend(-1)
+        if delivery is not None and found.row.id not in self._lines:
+            self._drop(delivery)  # too many stand there: it is found in the database again
+        return False
+
+    def _attempt(self, found: Found) -> TaskRow:
+        try:
+            return self._running.attempt(found)
+        finally:
+            if self._lines is not None and found.runner is not None:
+                self._lines.over(found.runner.tool, found.row.id)
 
     def _guard(self) -> None:
         """End the process before a lease of its own can have expired: nobody must act under a claim that is over.
@@ -198,3 +278,12 @@ class Worker:
                     "worker %s: %d threads hang in tools that were given up: it ends", core.owner, self.leaked
                 )
                 self.stop()
+
+
+def _comes_again(before: TaskRow, row: TaskRow) -> bool:
+    """Whether a job must be sent for the next attempt: the one of this attempt is done."""
+    if row.attempt_open and row.effect != "read":
+        return False
+    return (row.state == State.RETRY_WAIT and row.due_at is not None) or (
+        row.state == State.QUEUED and row.attempt > before.attempt
+    )
