@@ -7,9 +7,12 @@ import threading
 from ..clock import Clock
 from ..errors import PolicyError
 
+LATE_SECONDS = 0.05
+"""What a loop that comes late may make up for."""
+
 
 class Pace:
-    """So many a second, evenly, with a little in hand for a loop that comes late.
+    """So many a second, evenly.
 
     Args:
         most: tasks per second; None: as many as there is room for.
@@ -22,8 +25,8 @@ class Pace:
         if most is not None and not most > 0:
             raise PolicyError(f"max_rate={most!r} must be tasks per second, above zero")
         self._most, self._clock = most, clock
-        self._in_hand = max(1.0, (most or 0.0) / 20)
-        self._left, self._since = self._in_hand, clock.monotonic()
+        self._in_hand = 1.0 + (most or 0.0) * LATE_SECONDS
+        self._left, self._since = 1.0, clock.monotonic()
         self._lock = threading.Lock()
 
     def room(self, most: int) -> int:
