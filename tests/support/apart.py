@@ -17,7 +17,9 @@ from support.outside import Outside, Row
 
 TIMEOUT = 1.0
 KINDS = ("read", "keyed", "unsafe", "undeclared", "unsafe_marked")
-STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(300)"
+STUBBORN = (
+    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(300)"
+)
 
 
 @dataclass

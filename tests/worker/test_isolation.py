@@ -206,7 +206,7 @@ def test_a_worker_that_drains_out_kills_what_does_not_end(on_file: Any) -> None:
 
 
 def test_what_current_knows_in_there(on_file: Any) -> None:
-    """What a tool needs: its ids, its limit, earlier results, resources made in its own process, its output in the log."""
+    """Its ids, its limit, earlier results, resources made in its own process; and its output is in the log."""
     worker = on_file.worker("--lifespan", "support.workshop:lifespan")
     handle = on_file.ax.submit("apart_told", {})
     told = on_file.ax.wait_for_result(handle, timeout=30)

@@ -61,7 +61,7 @@ class Lines:
         self._begin, self._bell = begin, bell
         self._lines: dict[str, Line] = {}
         self._standing: set[str] = set()
-        self._held: set[tuple[str, str]] = set()
+        self._held: dict[str, str] = {}
         self._lock, self._advancing, self._placing = threading.Lock(), threading.Lock(), threading.Lock()
 
     def admits(self, tool: Tool[..., Any], waiting: Waiting) -> bool:
@@ -79,11 +79,10 @@ class Lines:
                 line.due = self._clock.monotonic() + wait
             return self._stand(line, waiting)
 
-    def over(self, tool: Tool[..., Any], task_id: str) -> None:
-        """A task that was admitted has ended, or was not run after all."""
-        if not self._give((tool.name, f"{self._owner}/{task_id}")):
-            return
-        if (line := self._lines.get(tool.name)) is not None and line.waiting:
+    def over(self, task_id: str) -> None:
+        """A task that was admitted has ended, or was not run after all; nothing where it holds no place."""
+        name = self._give(task_id)
+        if name is not None and (line := self._lines.get(name)) is not None and line.waiting:
             line.due = self._clock.monotonic()
             self._bell()
 
@@ -101,7 +100,7 @@ class Lines:
     def keep(self) -> None:
         """Hold on to the places of what runs."""
         with self._placing:  # one that is given back meanwhile would be taken again, for nobody
-            if held := list(self._held):
+            if held := [(name, self._holder(task_id)) for task_id, name in self._held.items()]:
                 self._limiter.keep_places(held, self._lease)
 
     def leave(self) -> list[Delivery]:
@@ -144,34 +143,45 @@ class Lines:
             return 0
         with self._lock:
             if not line.waiting or line.waiting[0] is not first:  # they have left meanwhile
-                self.over(line.tool, first.task_id)
+                self.over(first.task_id)
                 return 0
             line.waiting.popleft()
             self._standing.discard(first.task_id)
-        if not self._begin(*first, admitted=True):
-            self.over(line.tool, first.task_id)
-            return 0
-        return 1
+        if self._begin(*first, admitted=True):
+            return 1
+        # The thread that brought it here has not left its slot yet, or another entry of it runs: it asks again.
+        self.over(first.task_id)
+        with self._lock:
+            self._standing.add(first.task_id)
+            line.waiting.appendleft(first)
+            line.due = self._clock.monotonic() + LOOK_AGAIN
+        return 0
 
     def _ask(self, tool: Tool[..., Any], task_id: str) -> float:
         """0: it may run, and its place is taken; else the seconds after which to ask again."""
-        policy, holder = tool.policy, f"{self._owner}/{task_id}"
+        policy = tool.policy
         try:
             if policy.concurrency is not None:
-                if not self._limiter.take_place(tool.name, policy.concurrency, holder, self._lease):
+                if not self._limiter.take_place(
+                    tool.name, policy.concurrency, self._holder(task_id), self._lease
+                ):
                     return LOOK_AGAIN * (0.5 + self._clock.random())
-                self._held.add((tool.name, holder))
+                with self._placing:
+                    self._held[task_id] = tool.name
             wait = 0.0 if policy.rate is None else self._limiter.count(tool.name, rate_of(policy.rate))
         except TransportError:
             wait = AWAY
         if wait > 0:
-            self._give((tool.name, holder))
+            self._give(task_id)
         return wait
 
-    def _give(self, place: tuple[str, str]) -> bool:
+    def _give(self, task_id: str) -> str | None:
+        """Give a place back; of which tool it was."""
         with self._placing:
-            if place not in self._held:
-                return False
-            self._held.discard(place)
-            self._limiter.give_place(*place)
-            return True
+            name = self._held.pop(task_id, None)
+            if name is not None:
+                self._limiter.give_place(name, self._holder(task_id))
+            return name
+
+    def _holder(self, task_id: str) -> str:
+        return f"{self._owner}/{task_id}"

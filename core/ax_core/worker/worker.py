@@ -229,11 +229,14 @@ class Worker:
                 found = self._running.find(task_id, ns)
                 if found is not None and not (admitted or self._admits(found, delivery)):
                     return
-                row = None if found is None else self._attempt(found)
+                row = None if found is None else self._running.attempt(found)
             except Exception as error:
                 # The store is away: the job stays with this worker until it is reclaimed, or the task is looked for.
                 self._core.hooks.complain(f"task {task_id} could not be run", error)
                 return
+            finally:
+                if self._lines is not None:
+                    self._lines.over(task_id)
             if delivery is not None:
                 self._done(delivery)
         # Only now: this worker takes a job for what is in one of its slots for a double.
@@ -252,13 +255,6 @@ class Worker:
         if delivery is not None and found.row.id not in self._lines:
             self._drop(delivery)  # too many stand there: it is found in the database again
         return False
-
-    def _attempt(self, found: Found) -> TaskRow:
-        try:
-            return self._running.attempt(found)
-        finally:
-            if self._lines is not None and found.runner is not None:
-                self._lines.over(found.runner.tool, found.row.id)
 
     def _guard(self) -> None:
         """End the process before a lease of its own can have expired: nobody must act under a claim that is over.
