@@ -45,6 +45,7 @@ def register(ax: AX, outside: Outside) -> None:
     ax.register(lambda: _told(outside), name="apart_told", schema=_NOTHING, policy=_patient(Effect.READ))
     ax.register(_lent, name="apart_lent", policy=_patient(Effect.READ))
     ax.register(_asking(outside), name="apart_asking", policy=_patient(Effect.READ))
+    ax.register(_acting("keyed", outside), name="apart_patient", policy=_patient(Effect.KEYED))
     ax.register(_looking(outside), name="apart_looking", policy=_patient(Effect.UNSAFE))
     ax.register(_calling(ax), name="apart_calling", policy=_patient(Effect.READ))
 

@@ -171,15 +171,15 @@ def test_a_tool_that_looks_stops_by_itself(on_file: Any) -> None:
     assert on_file.effects("a") == []
 
 
-def test_a_worker_that_is_killed_leaves_no_process_behind(on_file: Any) -> None:
+@pytest.mark.parametrize("how", ["hang in C", "hang with a child"])
+def test_a_worker_that_is_killed_leaves_no_process_behind(on_file: Any, how: str) -> None:
     """Neither what its tool hangs in, nor what that has started, nor an idle one."""
     worker = on_file.worker()
     on_file.ax.call("apart_keyed", {"subject": "idle"})
-    thread, said = calling(on_file, "apart_keyed", then="hang with a child", until=1)
-    on_file.world.wait_for(kind="child", seconds=60)
-    asking = threading.Thread(target=lambda: on_file.ax.submit("apart_asking", {"subject": "gate"}))
-    asking.start()
+    on_file.ax.submit("apart_asking", {"subject": "gate"})
     on_file.world.wait_for(kind="at gate", seconds=60)
+    thread, said = calling(on_file, "apart_patient", then=how, until=1)
+    on_file.world.wait_for(kind="child" if how == "hang with a child" else "keyed", subject="a", seconds=60)
     left = [life(pid) for pid in {*pids(on_file), *pids(on_file, "child"), *pids(on_file, "at gate")}]
     worker.kill()
     assert until(lambda: all(each.status is None for each in left), 5), left
