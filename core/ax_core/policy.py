@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from .errors import PolicyError
 from .keys import NORMALISERS
+from .rates import rate_of
 
 
 class Effect(StrEnum):
@@ -40,6 +41,7 @@ _MERGED_IN_A_RUN = frozenset({Effect.KEYED, Effect.TRANSACTIONAL, Effect.UNSAFE}
 DEDUPE = ("call", "run", "session", "global")
 ON_DUPLICATE = ("merge", "refuse", "confirm", "run")
 ON_CANCEL = ("propagate", "detach")
+ISOLATION = ("thread", "process")
 DEFAULT_TIMEOUT = 30.0
 """Seconds that a tool made by ``@ax.tool`` may take unless it says otherwise."""
 
@@ -69,8 +71,12 @@ class Policy:
         settle: how long after the attempt's end ``reconcile`` waits before it asks.
         compensate: ``fn(args, result)`` that undoes a success, run by ``rollback``.
         on_cancel: a host's cancellation is passed to the tool (``"propagate"``) or the tool is let finish.
+        isolation: ``"process"``: a worker runs the body, a plain function, in a process that it can kill;
+            ``"thread"``: on a thread, which nothing can end but the body itself.
         where: ``"worker"`` or ``"here"``, the process that calls; None: a worker if the tool is made in a module of
             ``AX(imports=…)``.
+        rate: how many may be begun in a time, by all workers together: ``"20/second"``, ``"100 per 5 minutes"``.
+        concurrency: how many may run at once, in all workers together.
         pollable: exempt from the repeat guard.
         redact: argument names that never reach logs, audit, events or a console.
         version: declared version; None is a hash of schema and policy.
@@ -126,6 +132,12 @@ class Policy:
         if self.dedupe:
             return self.dedupe
         return "run" if self.effect in _MERGED_IN_A_RUN else "call"
+
+    @property
+    def kept_by_workers(self) -> str | None:
+        """The first field that only a worker can enforce; None: it asks for nothing of the kind."""
+        given = {"isolation": self.isolation != "thread", "rate": self.rate, "concurrency": self.concurrency}
+        return next((name for name, asked in given.items() if asked), None)
 
     @classmethod
     def of(cls, value: Policy | Effect | str | Mapping[str, Any] | None, **default: Any) -> Self:
@@ -215,7 +227,7 @@ def _check(p: Policy) -> None:
         refuse("a READ has no effect to mark or to compensate")
     if p.version is not None and not (isinstance(p.version, str) and p.version):
         refuse(f"version={p.version!r} must be text")
-    _check_unserved(p, refuse)
+    _check_place(p, refuse)
 
 
 def _check_rules(p: Policy, refuse: Callable[[str], None]) -> None:
@@ -231,17 +243,22 @@ def _check_rules(p: Policy, refuse: Callable[[str], None]) -> None:
                 refuse(f"normalise[{name!r}]: " + _misspelt("rule", rule, tuple(NORMALISERS)))
 
 
-def _check_unserved(p: Policy, refuse: Callable[[str], None]) -> None:
-    # Fail closed: a limit that nothing enforces yet must not be believed.
-    if p.isolation not in ("thread", "process"):
-        refuse(_misspelt("isolation", p.isolation, ("thread", "process")))
+def _check_place(p: Policy, refuse: Callable[[str], None]) -> None:
+    if p.isolation not in ISOLATION:
+        refuse(_misspelt("isolation", p.isolation, ISOLATION))
     if p.where not in (None, "here", "worker"):
         refuse(_misspelt("where", p.where, ("here", "worker")))
-    if p.isolation != "thread":
-        refuse(f"isolation={p.isolation!r} is not enforced yet")
-    for name in ("rate", "concurrency"):
-        if getattr(p, name) is not None:
-            refuse(f"{name}= is enforced by workers only, which the inline form does not have")
+    if p.isolation == "process" and p.effect is Effect.TRANSACTIONAL:
+        refuse("a TRANSACTIONAL body shares AX's connection, which isolation='process' cannot reach")
+    if p.rate is not None:
+        try:
+            rate_of(p.rate)
+        except ValueError as wrong:
+            refuse(str(wrong))
+    if p.concurrency is not None and (type(p.concurrency) is not int or p.concurrency < 1):
+        refuse(f"concurrency={p.concurrency!r} must be a whole number, one or more")
+    if p.where == "here" and (kept := p.kept_by_workers):
+        refuse(f"{kept}= is enforced by workers only, and where='here' never goes to one")
 
 
 def _number(value: Any) -> bool:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from .rates import Rate
+
 URGENT, NORMAL, BACKGROUND = PRIORITIES = (0, 1, 2)
 """Somebody waits for it now; nobody is in a hurry; when there is nothing else to do."""
 
@@ -100,6 +102,30 @@ class News(NamedTuple):
     gap: bool
 
 
+class Limiter(Protocol):
+    """Limits that hold across workers, kept where the queue is; for any thread, one round trip or two."""
+
+    def count(self, name: str, rate: Rate) -> float:
+        """Count one more under a name: 0, or, where it is over the rate, the seconds after which to ask again.
+
+        Raises:
+            TransportError: the queue is away, or refuses.
+        """
+
+    def take_place(self, name: str, most: int, holder: str, seconds: float) -> bool:
+        """Take one of ``most`` places, for so many seconds or again; False: others have them all.
+
+        Raises:
+            TransportError: the queue is away, or refuses.
+        """
+
+    def keep_places(self, held: Sequence[tuple[str, str]], seconds: float) -> bool:
+        """Hold on to places, given as (name, holder), for so long from now; also to those that were lost meanwhile."""
+
+    def give_place(self, name: str, holder: str) -> bool:
+        """Give a place back. False: the queue is away; it lapses by itself."""
+
+
 class Source(Protocol):
     """The worker's side: one consumer, whose ``fetch`` is called by one thread at a time; the rest by any."""
 
@@ -174,6 +200,9 @@ class Transport(Protocol):
         Raises:
             NoSource: the transport's own workers do the fetching.
         """
+
+    def limiter(self) -> Limiter | None:
+        """Limits across workers; None: it keeps none, and tools that have some are refused."""
 
     def announce(self, events: Sequence[Mapping[str, Any]]) -> bool:
         """Add events (JSON values) to a stream of bounded length that people and consoles follow."""

@@ -37,7 +37,7 @@ class Kept(NamedTuple):
 
 def read(url: str) -> dict[str, Kept]:
     """Everything on record in a database, by request id."""
-    stood = {task_id: state for task_id, state in rows(url, "SELECT id, state FROM ax_task")}
+    stood = dict(rows(url, "SELECT id, state FROM ax_task"))
     with AX(url) as ax:
         found: dict[str, Kept] = {}
         after: str | None = None

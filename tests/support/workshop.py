@@ -11,7 +11,7 @@ from typing import Any
 
 from ax_core import AX, Effect, Policy, current
 from ax_core.clock import Clock
-from support import agent_tools, sabotage
+from support import agent_tools, apart, limited, sabotage
 from support.outside import Outside
 from support.skew import Skew
 
@@ -58,6 +58,8 @@ def shop(
     ax = AX(url, queue=queue, imports=["support.agent_tools"], clock=clock, **settings)
     agent_tools.register(ax, Outside(world), names, retries=2, backoff=0.05)
     if queue is not None:
+        apart.register(ax, Outside(world))
+        limited.register(ax, Outside(world))
         ax.register(till, policy=Policy(Effect.READ, where="worker"))
         ax.register(same_loop, policy=Policy(Effect.READ, where="worker"))
         ax.register(hang, policy=Policy(Effect.READ, timeout=0.3, where="worker"))

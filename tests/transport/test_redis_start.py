@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ax_core.errors import TransportError
+from ax_core.rates import Rate
 from ax_core.testing.transport.bench import jobs
 from ax_core.transport import open_transport
 from ax_core.transport.redis import check
@@ -100,12 +101,18 @@ def test_a_login_with_too_few_rights_is_refused(redis_server: Redis, guarded: ob
 def test_the_rights_that_the_docs_name_are_enough(redis_server: Redis, guarded: object) -> None:
     """Its own keys, and no administration; without INFO it is only warned of."""
     keys = "~{mine}:* ~agent_lock:*"
-    commands = "+@read +@write +@stream +@scripting +@connection -@dangerous"
+    commands = "+@read +@write +@stream +@scripting +@connection +time -@dangerous"
     for user, more in (("mine", "+info"), ("quiet", "")):
         given = f"{keys} {commands} {more}".split()
         guarded.execute_command("ACL", "SETUSER", user, "on", ">secret", *given)  # type: ignore[attr-defined]
         url = f"redis://{user}:secret@127.0.0.1:{redis_server.port}/0?prefix=mine"
-        assert len(open_transport(url).check()) == (0 if more else 1)
+        transport = open_transport(url)
+        assert len(transport.check()) == (0 if more else 1)
+        limiter = transport.limiter()
+        assert limiter is not None
+        assert limiter.take_place("tool", 1, user, 0.001)
+        assert limiter.count(f"tool of {user}", Rate(1, 60)) == 0
+        assert limiter.count(f"tool of {user}", Rate(1, 60)) > 0
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from .watch import Watch
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
+    from ..dispatch.wiring import Isolated
     from .steps import Steps
 
 _abandoned: list[Any] = []
@@ -54,6 +55,7 @@ class Core:
         self.queue, self.imports = queue or os.environ.get("AX_QUEUE") or None, tuple(imports)
         self.post: Post | None = None
         self.resources: dict[str, Any] = {}
+        self.isolated: Isolated | None = None
         self.serving = self._loaded = False
         self._own_clock: Clock = clock or SystemClock()
         self.threads = Threads()
@@ -244,6 +246,7 @@ class Core:
             payload_cap=self.settings.payload_cap,
             resources=self.resources,
             post=self.post,
+            isolated=self.isolated,
         )
 
     def _publish_all(self) -> None:

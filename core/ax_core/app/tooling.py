@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_type_hints, overload
 
 from ..dispatch import current
+from ..dispatch.post import for_workers
 from ..errors import PolicyError
 from ..policy import DEFAULT_TIMEOUT, Effect, Policy
 from ..registry import Registry, Tool
@@ -106,6 +107,7 @@ class Tooling:
             raise PolicyError(
                 f"tool {tool.name!r}: where='worker' needs workers, and this AX has no queue= to reach them by"
             )
+        self._check_kept(tool)
         self._core.registry.add(tool)
         self._core.publish(self._ns, tool)
         if (undo := undo_tool(self._core, self._ns, tool)) is not None:
@@ -117,6 +119,23 @@ class Tooling:
                 f"intent worded otherwise is another call; name the arguments that tell intents apart with key=(…)"
             )
         return tool
+
+    def _check_kept(self, tool: Tool[..., Any]) -> None:
+        # Fail closed: a limit that nothing would enforce must not be believed.
+        core, field = self._core, tool.policy.kept_by_workers
+        if field is None:
+            return
+        what = f"tool {tool.name!r}: {field}= is enforced by workers only: it needs workers (`axd worker`)"
+        if core.queue is None:
+            raise PolicyError(f"{what}, and this AX has no queue= to reach them by")
+        if core.queue.startswith("celery:"):
+            raise PolicyError(f"{what}, and this queue's are Celery's, which has limits of its own")
+        if not for_workers(tool, core.imports):
+            raise PolicyError(f"{what}, and this tool runs in the process that calls it")
+        if tool.is_async and tool.policy.isolation == "process":
+            raise PolicyError(
+                f"tool {tool.name!r}: isolation='process' is for plain functions; an async one is cut off by its loop"
+            )
 
     def allow(self, cls: C) -> C:
         """Let results hold instances of a class: an Enum, dataclass, NamedTuple or pydantic model; also a decorator.

@@ -18,6 +18,7 @@ def worker(
     queue: Annotated[tuple[str, ...], Parameter(negative_iterable=())] = ("default",),
     factory: Annotated[bool, Parameter(negative=())] = False,
     drain: float = 30.0,
+    max_rate: float | None = None,
     lifespan: str | None = None,
     health: str | None = None,
 ) -> int:
@@ -38,12 +39,14 @@ def worker(
         The name is a function that makes the AX.
     drain
         Seconds that running tasks get to end.
+    max_rate
+        How many tasks to begin per second at most; as many as there is room for unless given.
     lifespan
         A function, as module:name, that makes a context manager for what lives as long as the worker.
     health
         HOST:PORT on which GET /healthz tells how it is: 200, or 503 with the reason.
     """
-    from ..worker import RECYCLED, Health, Worker, found, load_target
+    from ..worker import RECYCLED, Health, Program, Worker, found, load_target
 
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("ax").setLevel(logging.INFO)
@@ -52,6 +55,8 @@ def worker(
         concurrency=concurrency,
         queues=queue,
         drain=drain,
+        max_rate=max_rate,
+        program=Program(target, factory, lifespan),
         lifespan=None if lifespan is None else found(lifespan),
     )
 

@@ -16,11 +16,13 @@ class Returned:
 
 @frozen()
 class Raised:
-    """The body raised. ``not_applied``: it said that nothing happened."""
+    """The body raised. ``not_applied``: it said that nothing happened. ``text``: the error as it was encoded where it
+    was raised, if that was in another process."""
 
     error: BaseException | None = None
     not_applied: bool = False
     retry_after: float | None = None
+    text: str | None = None
 
 
 @frozen()

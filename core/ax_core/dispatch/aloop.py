@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from ..decide import Lost, Outcome, Raised, Returned, Stopped, TimedOut
 from .body import grace
-from .hands import Slot, given_up, start
+from .hands import Slot, apart, given_up, start
 from .steps import Ended, Enter, Look, Step, Write
 from .wiring import Wiring
 
@@ -75,7 +75,11 @@ async def enter(step: Enter, wiring: Wiring) -> Ended:
     slot = Slot()
     slot.wake = lambda: _wake(loop, ended)
     start(step, wiring, slot)
-    left = None if step.deadline is None else max(0.0, step.deadline - wiring.clock.monotonic())
+    left = (
+        None
+        if step.deadline is None or apart(step, wiring)
+        else max(0.0, step.deadline - wiring.clock.monotonic())
+    )
     try:
         # If the host cancels here, the thread goes on and records how it ended: whoever resumes attaches to it.
         await asyncio.wait_for(ended.wait(), left)

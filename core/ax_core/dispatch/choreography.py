@@ -99,6 +99,7 @@ def following(
     *,
     for_people: bool = False,
     detached: bool = False,
+    once: bool = False,
     waiter: Waiter | None = None,
 ) -> Choreography:
     """See a task through to its answer, running it where it is this caller's to run.
@@ -106,6 +107,7 @@ def following(
     Args:
         runner: None: this caller can only wait.
         for_people: wait for a person's decision too, instead of answering that it is pending.
+        once: make one attempt at most; any further one is for whoever comes for it.
         detached: nobody is told the answer; this only sees to it that the task runs.
         waiter: one that has waited for the task since before it was ready.
     """
@@ -135,6 +137,7 @@ def following(
                 if ended.error is not None:
                     raise ended.error
                 outcome = ended.outcome if written.accepted else None
+                runner = None if once else runner
                 seat = Seat(written.row, how=how, note=written.note or note, refusal=written.refusal)
                 continue
             if row.state not in TRANSITIONS:

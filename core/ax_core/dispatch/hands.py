@@ -87,7 +87,7 @@ def enter(step: Enter, wiring: Wiring) -> Ended:
         from .private import on_private_loop
 
         return on_private_loop(step, wiring)
-    if step.deadline is None:
+    if step.deadline is None or apart(step, wiring):
         return _here(step, wiring)
     slot = Slot()
     start(step, wiring, slot)
@@ -97,6 +97,17 @@ def enter(step: Enter, wiring: Wiring) -> Ended:
         return given_up(step, slot)
     assert slot.ended is not None
     return slot.ended
+
+
+def apart(step: Enter, wiring: Wiring) -> bool:
+    """Whether the body runs in a process of its own, which is killed in time: nobody has to be freed from it."""
+    return wiring.isolated is not None and step.body.policy.isolation == "process"
+
+
+def _entered(step: Enter, wiring: Wiring) -> tuple[Outcome, BaseException | None]:
+    if wiring.isolated is not None and apart(step, wiring):
+        return wiring.isolated(step, wiring), None
+    return step.body()
 
 
 class Slot:
@@ -166,7 +177,7 @@ def _here(step: Enter, wiring: Wiring) -> Ended:
             ended = _transact(step, wiring, Slot())
             assert ended is not None  # nobody else could give it up
             return ended
-        outcome, error = step.body()
+        outcome, error = _entered(step, wiring)
         return Ended(outcome, None, error)
     finally:
         wiring.live.remove(step.attempt)
@@ -178,7 +189,7 @@ def _run(step: Enter, wiring: Wiring, slot: Slot) -> Ended | None:
         return _transact(step, wiring, slot)
     if not slot.take():
         return None
-    outcome, error = step.body()
+    outcome, error = _entered(step, wiring)
     return Ended(outcome, wiring.db.write(step.record(outcome), "record"), error)
 
 

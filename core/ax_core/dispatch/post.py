@@ -65,11 +65,7 @@ class Post:
 
     def is_for_workers(self, tool: Tool[..., Any]) -> bool:
         """Whether workers run a tool: its policy says so, or it was made in a module that they import."""
-        if tool.validated_elsewhere and tool.apart is None:
-            return False
-        if tool.policy.where is not None:
-            return tool.policy.where == "worker"
-        return self._imported(tool.home) or self._imported(getattr(tool.fn, "__module__", None))
+        return for_workers(tool, self._imports)
 
     def takes(self, tool: Tool[..., Any], portable: bool) -> bool:
         """Whether a call goes to a worker; from now on this process hears of those that do.
@@ -129,11 +125,6 @@ class Post:
             self._publish()
         self.transport.close()
 
-    def _imported(self, module: str | None) -> bool:
-        return module is not None and any(
-            module == name or module.startswith(name + ".") for name in self._imports
-        )
-
     def _woken(self, task_ids: Any) -> None:
         for task_id in task_ids:
             self._wake(task_id)
@@ -181,6 +172,16 @@ class Post:
     def _told(self, ns: str, event: Event) -> dict[str, Any]:
         """An event as others read it."""
         return {"ns": ns, "from": self.client_id, **dict(zip(FIELDS, _values(event), strict=True))}
+
+
+def for_workers(tool: Tool[..., Any], imports: Collection[str]) -> bool:
+    """Whether workers run a tool: its policy says so, or it was made in one of ``imports`` or below."""
+    if tool.validated_elsewhere and tool.apart is None:
+        return False
+    if tool.policy.where is not None:
+        return tool.policy.where == "worker"
+    made_in = [module for module in (tool.home, getattr(tool.fn, "__module__", None)) if module]
+    return any(module == name or module.startswith(name + ".") for module in made_in for name in imports)
 
 
 def _why_here(tool: Tool[..., Any]) -> str:

@@ -60,8 +60,9 @@ def stored(outcome: Outcome, wiring: Wiring) -> Stored:
         case Returned(value=value):
             encoded = wiring.codec.encode(value)
             return Stored("returned", encoded.text, None, encoded.note, False)
-        case Raised(error=error, not_applied=not_applied):
-            text = encode_error(error) if error is not None else None
+        case Raised(error=error, not_applied=not_applied, text=text):
+            if text is None and error is not None:
+                text = encode_error(error)
             return Stored("raised", None, text, None, not_applied)
         case TimedOut():
             text = json.dumps({"type": "TaskTimeout", "message": "the time ran out"})

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..clock import Clock, Micros
 from ..codec import Codec
@@ -18,6 +18,12 @@ from .live import Live
 from .post import Post
 from .waiters import Waiters
 
+if TYPE_CHECKING:
+    from ..decide import Outcome
+    from .steps import Enter
+
+    Isolated = Callable[[Enter, "Wiring"], Outcome]
+
 
 @dataclass(frozen=True)
 class Wiring:
@@ -29,6 +35,7 @@ class Wiring:
         payload_cap: most bytes of submitted arguments.
         resources: what tools share in this process.
         post: the way to workers; None: everything runs in its caller's process.
+        isolated: runs a body of ``isolation="process"`` and returns once it is over; only workers have it.
     """
 
     ns: str
@@ -46,4 +53,5 @@ class Wiring:
     payload_cap: int
     resources: Mapping[str, Any] = field(default_factory=dict)
     post: Post | None = None
+    isolated: Isolated | None = None
     log: logging.Logger = field(default_factory=lambda: logging.getLogger("ax"))

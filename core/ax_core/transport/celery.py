@@ -76,6 +76,10 @@ class CeleryTransport:
             "Celery's own workers fetch: start `celery worker`, with ax_core.transport.celery.attach"
         )
 
+    def limiter(self) -> None:
+        """None: Celery has limits of its own."""
+        return None
+
     def wake(self, client_id: str, task_ids: Sequence[str]) -> bool:
         """Through the broker's Redis."""
         return self._side is not None and self._side.wake(client_id, task_ids)

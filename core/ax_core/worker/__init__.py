@@ -2,7 +2,7 @@
 
 from .health import Health
 from .scheduler import Scheduler
-from .target import found, load_target
+from .target import Program, found, load_target
 from .worker import RECYCLED, Worker
 
-__all__ = ["RECYCLED", "Health", "Scheduler", "Worker", "found", "load_target"]
+__all__ = ["RECYCLED", "Health", "Program", "Scheduler", "Worker", "found", "load_target"]

@@ -61,6 +61,7 @@ def state_of(worker: Worker) -> dict[str, Any]:
         "running": running,
         "concurrency": worker.slots.size,
         "queues": list(worker.queues),
+        "in_line": worker.in_line,
         "leaked_threads": worker.leaked,
         "stopping": worker.stopping,
     }

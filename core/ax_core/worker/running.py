@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..app.serve import runner_of
-from ..dispatch import Runner, Seat, Wiring, acarry_out, following
+from ..dispatch import Runner, Seat, Wiring, acarry_out, carry_out, following
 from ..dispatch.claim import claim_seen
 from ..dispatch.handover import Handover
 from ..errors import AXError
@@ -23,6 +24,7 @@ from .deadlines import PassingDeadlines
 
 if TYPE_CHECKING:
     from ..app.core import Core
+    from .cells import Cells
 
 READY = frozenset({State.QUEUED, State.RETRY_WAIT, State.WAITING, State.RUNNING})
 Over = Callable[[TaskRow | None, bool], None]
@@ -41,24 +43,52 @@ class Begun:
 class Running:
     """Runs stored tasks: those of plain tools on the thread that asks, those of async tools on one event loop."""
 
-    def __init__(self, core: Core) -> None:
-        self.core = core
+    def __init__(self, core: Core, cells: Cells | None = None) -> None:
+        self.core, self._cells = core, cells
         self._loop: asyncio.AbstractEventLoop | None = None
         self._starting = threading.Lock()
         self._deadlines: PassingDeadlines | None = None
 
-    def claim(self, task_ids: Sequence[str], ns: str) -> list[Begun]:
-        """Claim those of these tasks that are ready, in one commit; in their order.
+    def look(self, task_ids: Sequence[str], ns: str) -> list[Begun]:
+        """These tasks, in their order, and what to run them with; nothing is claimed.
 
         One whose tool is not known here is left as it is, for a worker that knows it.
         """
         wiring = self.core.wiring(ns)
         found = {row.id: row for row in wiring.db.read(lambda tx: tasks.several(tx, task_ids))}
-        begun = {task_id: self._looked_at(found.get(task_id), ns) for task_id in task_ids}
-        ready = {b.row.id: (b.row, b.runner) for b in begun.values() if b.row is not None and b.runner}
-        for row, seat in zip(ready, self._seats(list(ready.values()), wiring), strict=True):
-            begun[row] = Begun(ready[row][0], seat, ready[row][1])
-        return [begun[task_id] for task_id in task_ids]
+        return [self._looked_at(found.get(task_id), ns) for task_id in task_ids]
+
+    def claim(self, looked: Sequence[Begun], ns: str) -> list[Begun]:
+        """Claim those of these tasks that are ready, in one commit; in their order."""
+        wiring = self.core.wiring(ns)
+        ready = [
+            (each.row, each.runner) for each in looked if each.row is not None and each.runner is not None
+        ]
+        seats = iter(self._seats(ready, wiring))
+        return [each if each.runner is None else replace(each, seat=next(seats)) for each in looked]
+
+    def attempt(self, begun: Begun) -> TaskRow:
+        """Claim a task, if it still may be, and make one attempt; the row as it then stands.
+
+        Raises:
+            CellFailed: it needs a process of its own, which cannot be started; nothing was claimed.
+        """
+        row, runner = begun.row, begun.runner
+        assert row is not None
+        assert runner is not None
+        wiring = self.core.wiring(row.ns)
+        steps = following(Seat(row, how="attached"), runner, wiring, 0.0, detached=True, once=True)
+        cells = self._cells if runner.tool.policy.isolation == "process" else None
+        with nullcontext() if cells is None else cells.ready_for(row.id):
+            try:
+                if runner.is_async:
+                    return cast(TaskRow, self.on_loop(acarry_out(steps, wiring)).row)
+                return carry_out(steps, wiring).row
+            except AXError:
+                pass  # its verdict is on record, for whoever asks
+            except Exception as error:
+                self.core.hooks.complain(f"task {row.id} ({row.tool}) could not be run", error)
+        return wiring.db.read(lambda tx: tasks.get(tx, row.id)) or row
 
     def _looked_at(self, row: TaskRow | None, ns: str) -> Begun:
         if row is None or row.ns != ns or row.state not in READY:
@@ -90,7 +120,7 @@ class Running:
     def run(self, task_id: str, ns: str) -> TaskRow | None:
         """Claim a task and see it through, on this thread; how it then stands."""
         told: SimpleQueue[TaskRow | None] = SimpleQueue()
-        self.see(self.claim([task_id], ns)[0], ns, lambda row, certain: told.put(row))
+        self.see(self.claim(self.look([task_id], ns), ns)[0], ns, lambda row, certain: told.put(row))
         return told.get()
 
     def see(self, begun: Begun, ns: str, over: Over) -> None:

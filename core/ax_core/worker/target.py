@@ -5,10 +5,23 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..app import AX
 from ..errors import PolicyError
+
+
+class Program(NamedTuple):
+    """How a worker was started, so that the processes of its isolated tools can be started alike.
+
+    Attributes:
+        target, factory: as :func:`load_target` takes them.
+        lifespan: ``module:name``, or None.
+    """
+
+    target: str
+    factory: bool = False
+    lifespan: str | None = None
 
 
 def load_target(target: str, *, factory: bool = False) -> AX:

@@ -14,6 +14,7 @@ from ..store import queries
 
 if TYPE_CHECKING:
     from ..app.core import Core
+    from .lines import Lines
     from .slots import Slots
 
 ROUND = 0.25
@@ -32,6 +33,7 @@ class Upkeep:
 
     Args:
         begin: begins tasks of one namespace in slots: (task id, namespace, what the queue handed out for it).
+        room: how many may be begun now.
     """
 
     def __init__(
@@ -40,8 +42,10 @@ class Upkeep:
         source: Source,
         slots: Slots,
         begin: Callable[[Sequence[tuple[str, str, Delivery | None]]], int],
+        room: Callable[[], int],
     ) -> None:
-        self._core, self._source, self._slots, self._begin = core, source, slots, begin
+        self._core, self._source, self._slots, self._begin, self._room = core, source, slots, begin, room
+        self.lines: Lines | None = None
         self._due: list[tuple[Micros, Job]] = []
         self._bell = threading.Condition()
         self._closed = self._stopped = False
@@ -53,10 +57,14 @@ class Upkeep:
         )
 
     def retry(self, row: TaskRow, reply_to: str | None) -> None:
-        """Send a job for a task when its next attempt is due, from whichever worker then has room."""
-        assert row.due_at is not None
+        """Send a job for a task when its next attempt is due, for whichever worker then has room."""
         with self._bell:
-            heapq.heappush(self._due, (row.due_at, Job(row.id, row.ns, reply_to=reply_to)))
+            heapq.heappush(self._due, (row.due_at or 0, Job(row.id, row.ns, reply_to=reply_to)))
+            self._bell.notify_all()
+
+    def ring(self) -> None:
+        """Something may be due now."""
+        with self._bell:
             self._bell.notify_all()
 
     def run(self) -> None:
@@ -87,19 +95,23 @@ class Upkeep:
         self._send_due()
         if now - self._kept >= heartbeat / 2:
             self._kept = now
-            self._source.keep(self._slots.deliveries)
+            self._source.keep(self._slots.deliveries + ([] if self.lines is None else self.lines.deliveries))
+            if self.lines is not None:
+                self.lines.keep()
         if self._closed:
             return
-        if now - self._reclaimed >= heartbeat / 2 and self._slots.free > 0:
+        if self.lines is not None:
+            self.lines.advance(self._room())
+        if now - self._reclaimed >= heartbeat / 2 and (room := self._room()) > 0:
             self._reclaimed = now
-            for delivery in self._source.reclaim(2 * heartbeat, self._slots.free):
+            for delivery in self._source.reclaim(2 * heartbeat, room):
                 self._begin([(delivery.job.task_id, delivery.job.ns, delivery)])
         self._look_sometimes(now)
 
     def _look_sometimes(self, now: float) -> None:
         lease = self._core.settings.lease
         idle = now - self.fetched >= FORGOTTEN and now - self._looked >= FORGOTTEN
-        if (idle or self._behind) and self._slots.free > 0:
+        if (idle or self._behind) and self._room() > 0:
             self._looked = now
             self._behind = self._look(FORGOTTEN, self._take)
         elif now - self._looked_regardless >= lease:
@@ -118,7 +130,7 @@ class Upkeep:
         return after if len(rows) == LOOKED_AT else ""
 
     def _take(self, row: TaskRow) -> bool:
-        if self._slots.free <= 0:
+        if self._room() <= 0:
             return False
         self._begin([(row.id, row.ns, None)])
         return True
@@ -140,6 +152,9 @@ class Upkeep:
             post.send(job)
 
     def _pause(self) -> float:
-        if not self._due:
-            return ROUND
-        return min(ROUND, max(0.001, (self._due[0][0] - self._core.clock.now()) / SECOND))
+        pause = ROUND
+        if self._due:
+            pause = min(pause, (self._due[0][0] - self._core.clock.now()) / SECOND)
+        if self.lines is not None and (due := self.lines.due) is not None and self._room() > 0:
+            pause = min(pause, due - self._core.clock.monotonic())
+        return max(0.001, pause)

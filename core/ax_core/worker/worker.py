@@ -11,12 +11,16 @@ from functools import partial
 from ..app import AX
 from ..errors import PolicyError
 from ..model import TaskRow
-from ..ports import Delivery, Source, checked_name
+from ..ports import Delivery, Limiter, Source, checked_name
 from ..states import State
 from .acks import Acks
+from .cells import Cells
 from .lifespan import Lifespan, living
+from .lines import Lines, Waiting
+from .pace import Pace
 from .running import Begun, Running
 from .slots import Slots
+from .target import Program
 from .upkeep import Upkeep
 
 FETCH_SECONDS = 1.0
@@ -26,6 +30,8 @@ RECYCLED = 75
 """Exit code of a worker whose threads hang in tools: it wants to be started anew."""
 FENCED = 70
 """Exit code of a worker that could not renew its leases: whoever restarts it finds nothing half done by it."""
+INTERRUPT_SECONDS = 10.0
+"""What killed bodies get to be recorded, once the drain is over."""
 Taken = tuple[str, str, Delivery | None]
 """A task, its namespace, and what the queue handed out for it."""
 log = logging.getLogger("ax")
@@ -38,6 +44,8 @@ class Worker:
         concurrency: tasks at the same time.
         queues: which queues it fetches from.
         drain: seconds that running tasks get to end once it is told to stop.
+        max_rate: tasks that it begins per second at most; None: as many as there is room for.
+        program: how to start processes for tools with ``isolation="process"``: the same AX, by its module and name.
         lifespan: makes a context manager, sync or async, that is entered before the first task and left after the
             last; the mapping that it yields is ``current().resources`` in every tool.
 
@@ -52,6 +60,8 @@ class Worker:
         concurrency: int = 8,
         queues: Sequence[str] = ("default",),
         drain: float = 30.0,
+        max_rate: float | None = None,
+        program: Program | None = None,
         lifespan: Lifespan | None = None,
     ) -> None:
         if ax._core.queue is None:
@@ -66,57 +76,88 @@ class Worker:
             raise PolicyError(str(error)) from None
         self._ax, self._core, self._drain, self._lifespan = ax, ax._core, drain, lifespan
         self.slots = Slots(concurrency)
-        self._running = Running(self._core)
+        self._pace = Pace(max_rate, self._core.clock)
+        self._cells = None if program is None else Cells(self._core, program)
+        self._running = Running(self._core, self._cells)
         self._stopping, self._over = threading.Event(), threading.Event()
         self.recycled = False
         self._source: Source | None = None
         self._upkeep: Upkeep | None = None
+        self._lines: Lines | None = None
         self._acks: Acks
 
     def run(self) -> None:
         """Work until :meth:`stop`, or until it wants to be started anew (``recycled``); then drain.
 
         Raises:
-            PolicyError: a module of the tools cannot be imported.
+            PolicyError: a module of the tools cannot be imported, or one asks for what this worker cannot keep.
             StoreError, TransportError: the store or the queue cannot be used at all.
         """
         core = self._core
         core.serving = True
         core.load()
+        if self._cells is not None:
+            core.isolated = self._cells.run
         core.wiring("default")
         assert core.post is not None
         if not core.post.serving:
             raise PolicyError("this AX was used before it became a worker: start the worker first")
+        limiter = core.post.transport.limiter()
+        self._check_tools(limiter is not None)
         for warning in core.post.transport.check():
             log.warning("%s", warning)
         try:
             with living(self._lifespan, self._ax, self._running.on_loop) as resources:
                 core.resources.update(resources)
-                self._work_on(core.post.transport.source(core.clock.new_id(), self.queues))
+                self._work_on(core.post.transport.source(core.clock.new_id(), self.queues), limiter)
         finally:
+            if self._cells is not None:
+                self._cells.close()
             self._running.close()
             self._over.set()
 
-    def _work_on(self, source: Source) -> None:
-        core, upkeep = self._core, Upkeep(self._core, source, self.slots, self.begin)
+    def _check_tools(self, limits: bool) -> None:
+        for tool in self._core.registry:
+            if tool.policy.isolation == "process" and self._cells is None:
+                raise PolicyError(
+                    f"tool {tool.name!r} has isolation='process': this worker must know how its program is started, "
+                    "as `axd worker` does; Worker(ax, program=Program('module:name'))"
+                )
+            if (tool.policy.rate or tool.policy.concurrency) and not limits:
+                raise PolicyError(f"tool {tool.name!r} has limits, and this queue keeps none across workers")
+
+    def _work_on(self, source: Source, limiter: Limiter | None) -> None:
+        core, upkeep = self._core, Upkeep(self._core, source, self.slots, self.begin, self._room)
         self._source, self._upkeep, self._acks = source, upkeep, Acks(source)
+        if limiter is not None:
+            lease = core.settings.lease
+            self._lines = upkeep.lines = Lines(
+                limiter, core.clock, core.owner, lease, self._begin_admitted, upkeep.ring
+            )
         core.threads.spawn(upkeep.run)
         threading.Thread(target=self._guard, name="ax-guard", daemon=True).start()
         log.info("worker %s: %d at once, from %s", core.owner, self.slots.size, ", ".join(self.queues))
         try:
             more = False
             while not self._stopping.is_set():
-                room = self.slots.wait_free(FETCH_SECONDS)
-                if more and room > 0:
-                    room = self.slots.wait_more(TOGETHER_SECONDS)
-                if room > 0 and not self._stopping.is_set():
+                if self.slots.wait_free(FETCH_SECONDS) <= 0 or self._stopping.wait(self._pace.wait):
+                    continue
+                if self._lines is not None:  # they have waited longer than what is still in the queue
+                    self._lines.advance(self._room())
+                if more:
+                    self.slots.wait_more(TOGETHER_SECONDS)
+                if (room := self._room()) > 0:
                     more = self._fetch(source, upkeep, room) >= room
         finally:
             log.info(
                 "worker %s: no more is fetched, %d still run", core.owner, self.slots.size - self.slots.free
             )
             upkeep.close()
-            self.slots.wait_empty(self._drain)
+            if self._lines is not None:
+                source.give_back(self._lines.leave())
+            if not self.slots.wait_empty(self._drain) and self._cells is not None:
+                self._cells.interrupt()
+                self.slots.wait_empty(INTERRUPT_SECONDS)
             upkeep.stop()
             source.close()
 
@@ -156,61 +197,125 @@ class Worker:
         return max(0.0, self._core.clock.monotonic() - self._source.last_poll)
 
     @property
+    def in_line(self) -> int:
+        """Tasks that wait here for the limits of their tools."""
+        return 0 if self._lines is None else len(self._lines)
+
+    @property
     def leaked(self) -> int:
         """Threads of bodies that were given up and have not ended."""
         return sum(a.given_up for a in self._core.live.all()) if self._source is not None else 0
 
     def begin(self, jobs: Sequence[Taken]) -> int:
         """Begin tasks of one namespace, each in a slot of its own; how many there are that were not in one already."""
+        return self._begin(jobs, False)
+
+    def _begin_admitted(self, task_id: str, ns: str, delivery: Delivery | None, admitted: bool) -> bool:
+        """Begin a task that its tool's limits let pass."""
+        return self._begin([(task_id, ns, delivery)], admitted) == 1
+
+    def _begin(self, jobs: Sequence[Taken], admitted: bool) -> int:
         taken = [job for job in jobs if self._take(*job)]
         if taken:
-            self._core.threads.spawn(partial(self._work, taken))
+            self._pace.spend(len(taken))
+            self._core.threads.spawn(partial(self._work, taken, admitted))
         return len(taken)
 
+    def _room(self) -> int:
+        """How many tasks may be begun now."""
+        return self._pace.room(max(0, self.slots.free))
+
     def _take(self, task_id: str, ns: str, delivery: Delivery | None) -> bool:
-        if self.slots.take(task_id, delivery):
+        waits = self._lines is not None and task_id in self._lines
+        if not waits and self.slots.take(task_id, delivery):
             return True
         if delivery is not None and self._is_double(delivery):
-            self._acks.done(delivery._replace(job=delivery.job._replace(reply_to=None)))
+            self._drop(delivery)
         return False
 
-    def _is_double(self, delivery: Delivery) -> bool:
-        """Whether it is another entry than the one whose task is in a slot: that one is kept until it is done."""
-        return all(delivery.receipt != held.receipt for held in self.slots.deliveries)
+    def _drop(self, delivery: Delivery) -> None:
+        """Take it off the queue; nobody is told, for nothing has happened."""
+        self._acks.done(delivery._replace(job=delivery.job._replace(reply_to=None)))
 
-    def _work(self, taken: Sequence[Taken]) -> None:
+    def _is_double(self, delivery: Delivery) -> bool:
+        """Whether it is another entry than the one whose task is here: that one is kept until it is done."""
+        held = self.slots.deliveries + ([] if self._lines is None else self._lines.deliveries)
+        return all(delivery.receipt != each.receipt for each in held)
+
+    def _work(self, taken: Sequence[Taken], admitted: bool) -> None:
+        """Claim what may run at once together; what only a worker can keep in bounds goes its own way."""
         ns = taken[0][1]
         try:
-            begun = self._running.claim([task_id for task_id, _, _ in taken], ns)
+            looked = list(
+                zip(taken, self._running.look([task_id for task_id, _, _ in taken], ns), strict=True)
+            )
+            for job, each in looked:
+                if _bounded(each):
+                    self._core.threads.spawn(partial(self._attempt, job, each, admitted))
+            plain = [(job, each) for job, each in looked if not _bounded(each)]
+            begun = self._running.claim([each for _, each in plain], ns)
         except Exception as error:
             # The store is away: the jobs stay with this worker until they are reclaimed, or the tasks are looked for.
             self._core.hooks.complain(f"task {taken[0][0]} could not be run", error)
             for task_id, _, _ in taken:
                 self.slots.give(task_id)
             return
-        each = [partial(self._see, job, found) for job, found in zip(taken, begun, strict=True)]
-        for see in each[1:]:
+        each_of = [partial(self._see, job, found) for (job, _), found in zip(plain, begun, strict=True)]
+        for see in each_of[1:]:
             self._core.threads.spawn(see)
-        each[0]()
+        if each_of:
+            each_of[0]()
 
     def _see(self, job: Taken, begun: Begun) -> None:
-        self._running.see(begun, job[1], partial(self._over_with, job))
+        self._running.see(begun, job[1], partial(self._over_with, job, begun))
 
-    def _over_with(self, job: Taken, row: TaskRow | None, certain: bool) -> None:
+    def _over_with(self, job: Taken, begun: Begun, row: TaskRow | None, certain: bool) -> None:
         task_id, _, delivery = job
         with self.slots.kept(task_id):
             if not certain:
                 return  # the job stays with this worker until it is reclaimed, or the task is looked for
             if delivery is not None:
                 self._acks.done(delivery)
-            if (
-                row is not None
-                and row.state == State.RETRY_WAIT
-                and row.due_at is not None
-                and not row.attempt_open
-            ):
-                assert self._upkeep is not None
-                self._upkeep.retry(row, delivery.job.reply_to if delivery is not None else None)
+        self._again(begun, row, delivery)
+
+    def _attempt(self, job: Taken, begun: Begun, admitted: bool) -> None:
+        """Make one attempt at a task whose tool has limits, or needs a process of its own."""
+        task_id, _, delivery = job
+        with self.slots.kept(task_id):
+            try:
+                if not (admitted or self._admits(begun, delivery)):
+                    return
+                row = self._running.attempt(begun)
+            except Exception as error:
+                self._core.hooks.complain(f"task {task_id} could not be run", error)
+                return
+            finally:
+                if self._lines is not None:
+                    self._lines.over(task_id)
+            if delivery is not None:
+                self._acks.done(delivery)
+        self._again(begun, row, delivery)
+
+    def _again(self, begun: Begun, row: TaskRow | None, delivery: Delivery | None) -> None:
+        # Only now: this worker takes a job for what is in one of its slots for a double.
+        if row is not None and begun.row is not None and _comes_again(begun.row, row):
+            assert self._upkeep is not None
+            self._upkeep.retry(row, delivery.job.reply_to if delivery is not None else None)
+
+    def _admits(self, begun: Begun, delivery: Delivery | None) -> bool:
+        """Whether the limits of its tool let a task pass; else it stands in line, and costs no slot."""
+        row, runner = begun.row, begun.runner
+        if row is None or runner is None or self._lines is None:
+            return True
+        policy = runner.tool.policy
+        if not (policy.rate or policy.concurrency):
+            return True
+        if self._lines.admits(runner.tool, Waiting(row.id, row.ns, delivery)):
+            return True
+        self._pace.spend(-1)
+        if delivery is not None and row.id not in self._lines:
+            self._drop(delivery)  # too many stand there: it is found in the database again
+        return False
 
     def _guard(self) -> None:
         """End the process before a lease of its own can have expired: nobody must act under a claim that is over.
@@ -230,3 +335,17 @@ class Worker:
                     "worker %s: %d threads hang in tools that were given up: it ends", core.owner, self.leaked
                 )
                 self.stop()
+
+
+def _bounded(begun: Begun) -> bool:
+    """Whether a task's tool has limits, or needs a process of its own."""
+    return begun.runner is not None and begun.runner.tool.policy.kept_by_workers is not None
+
+
+def _comes_again(before: TaskRow, row: TaskRow) -> bool:
+    """Whether a job must be sent for the next attempt: the one of this attempt is done."""
+    if row.attempt_open and row.effect != "read":
+        return False
+    return (row.state == State.RETRY_WAIT and row.due_at is not None) or (
+        row.state == State.QUEUED and row.attempt > before.attempt
+    )

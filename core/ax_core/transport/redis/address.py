@@ -56,6 +56,10 @@ class Address:
         except (ValueError, TypeError) as error:
             raise TransportError(f"{self.shown} cannot be a queue: {error}") from error
 
+    def pool(self, patience: float) -> Any:
+        """Such connections for a client of redis-py's own."""
+        return ConnectionPool(connection_class=self._make, **{**self._given, "socket_timeout": patience})
+
     def connection(self, patience: float) -> Any:
         """A connection that is made at its first use, and gives up on a reply after ``patience`` seconds."""
         return self._make(**{**self._given, "socket_timeout": patience})

@@ -80,6 +80,7 @@ def _rights(link: Link, noise: str) -> None:
     """Do once, on a stream of its own, whatever will be done later."""
     stream = f"{link.keys.check}:{noise}"
     lock = link.keys.lock(link.address.prefix, f"check-{noise}")
+    places = link.keys.places(f"check-{noise}")
     one: tuple[Any, ...] = (1, stream)
     plain = (
         ("XGROUP", "CREATE", stream, GROUP, "0", "MKSTREAM"),
@@ -102,13 +103,15 @@ def _rights(link: Link, noise: str) -> None:
         (scripts.GIVE_BACK, *one, GROUP, "check", "0-1"),
         (scripts.DONE, *one, GROUP, "check", 1, 10, 1000, "0-1"),
         (scripts.PRUNE, *one, GROUP, 0, ""),
+        (scripts.TAKE_PLACE, 1, places, 1, "check", 1000),
+        (scripts.KEEP_PLACES, 1, places, 1000, "check"),
         (scripts.HOLD, 1, lock, noise, 1000),
         (scripts.LET_GO, 1, lock, noise),
     )
     try:
         link.ask(*plain)
         link.ask(*scripted)
-        link.ask(("DEL", stream))
+        link.ask(("DEL", stream), ("ZREM", places, "check"))
     except TransportError as error:
         if isinstance(error.__cause__, Refused):
             raise TransportError(

@@ -5,6 +5,8 @@
 ``{prefix}:reply:<client>``               stream: ids of tasks that moved, for one client; gone an hour after use
 ``{prefix}:events``                       stream: the events that consoles follow; bounded
 ``{prefix}:dead``                         stream: entries nobody could read; bounded
+``{prefix}:places:<tool>``                sorted set: who runs a tool with ``concurrency=``, by when their place lapses
+``{prefix}:rate:…``                       list: when tasks of a tool with ``rate=`` were begun; of package ``limits``
 ``{prefix}:check:<random>``               stream: written and removed by the check at start
 ``agent_lock:<namespace>:<session>``      text: the token of the chain that holds a session, with a time to live
 ========================================  =======================================================================
@@ -41,6 +43,7 @@ class Keys:
         self.events = f"{self.root}:events"
         self.dead = f"{self.root}:dead"
         self.check = f"{self.root}:check"
+        self.rates = f"{self.root}:rate"
 
     def queue(self, queue: str, priority: int) -> str:
         """The stream of one queue and priority.
@@ -53,6 +56,10 @@ class Keys:
     def reply(self, client_id: str) -> str:
         """The stream that wakes one client."""
         return f"{self.root}:reply:{quote(client_id, safe='')}"
+
+    def places(self, name: str) -> str:
+        """Who holds a place of what is limited by that name."""
+        return f"{self.root}:places:{quote(name, safe='')}"
 
     def lock(self, ns: str, session_id: str) -> str:
         """The hint of who holds a session."""

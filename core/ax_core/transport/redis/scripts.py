@@ -141,3 +141,32 @@ LET_GO = Script("""
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0
 """)
+
+_NOW = """
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local function hold(key, millis, holder)
+  redis.call('ZADD', key, now + millis, holder)
+  if redis.call('PTTL', key) < tonumber(millis) then redis.call('PEXPIRE', key, millis) end
+end
+"""
+
+TAKE_PLACE = Script(
+    _NOW
+    + """
+-- 1 if ARGV[2] has one of the ARGV[1] places of KEYS[1], for ARGV[3] ms from now; else 0.
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+if not redis.call('ZSCORE', KEYS[1], ARGV[2]) and redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
+hold(KEYS[1], ARGV[3], ARGV[2])
+return 1
+"""
+)
+
+KEEP_PLACES = Script(
+    _NOW
+    + """
+-- ARGV[1 + i] has its place of KEYS[i] for ARGV[1] ms from now: also where it had lapsed or was lost, for it runs.
+for i = 1, #KEYS do hold(KEYS[i], ARGV[1], ARGV[1 + i]) end
+return #KEYS
+"""
+)

@@ -14,6 +14,7 @@ from . import check, scripts
 from .address import Address, Refused
 from .entries import fields
 from .keys import GROUP, QUEUE_KEPT
+from .limiter import RedisLimiter
 from .link import Link
 from .listener import Listener, lasting, telling
 from .news import Reading, announcing
@@ -65,6 +66,10 @@ class RedisTransport:
         source = RedisSource(self._link, name, queues)
         self._sources.append(source)
         return source
+
+    def limiter(self) -> RedisLimiter:
+        """Limits that hold across workers."""
+        return RedisLimiter(self._link)
 
     # -- waking ------------------------------------------------------------------------------------------------------
 
