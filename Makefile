@@ -19,7 +19,7 @@ export PYTHON
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-source test-wheel check format bench chaos frameworks lowest newest docs wheel clean
+.PHONY: help demo test servers test-source test-wheel check format bench chaos frameworks lowest newest docs wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -71,7 +71,10 @@ demo: $(VENV)/.demo ## the same agent bare and under AX, side by side, on the em
 
 # --- tests -------------------------------------------------------------------------------------------------------
 
-test: check $(if $(filter true,$(CI)),test-wheel,test-source) ## check, then all tests (CI=true: against the built wheel)
+test: check servers $(if $(filter true,$(CI)),test-wheel,test-source) ## check, then all tests (CI=true: against the built wheel)
+
+servers: ## install Redis, PostgreSQL and MariaDB where they are missing; the tests start their own
+	@tools/servers.sh
 
 test-source: $(VENV)/.dev
 	$(BIN)/pytest -n auto $(ARGS)

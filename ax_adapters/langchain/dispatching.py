@@ -147,6 +147,7 @@ def prepared(binding: Binding, pending: Pending, body: Any, is_async: bool) -> t
         pending.shown if pending.plain is None else pending.plain,
         body=body,
         body_is_async=is_async,
+        portable=pending.plain is not None and not pending.injected,
         request_id=identity.request_id,
         run_id=identity.run_id,
         session=identity.session,
@@ -165,7 +166,7 @@ def _delivered(answer: Answer | Responded, pending: Pending, identity: Identity)
         if isinstance(value, Handover):
             raise value.raised()
         return value
-    failed = told_failure(answer.failure, answer.live, pending)
+    failed = told_failure(answer.failure, answer.live or answer.how == "new", pending)
     if isinstance(failed, ErrorAnswer):
         return failed.message
     raise failed

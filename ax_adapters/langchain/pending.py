@@ -13,6 +13,9 @@ from langchain_core.tools import BaseTool
 from ax_core import AXError, keys
 from ax_core.schema import Invalid
 
+MARK = "__ax_binding__"
+"""The attribute of a wrapped tool's class that holds its binding."""
+
 
 class Pending:
     """One ``run`` of one tool.

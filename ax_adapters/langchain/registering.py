@@ -11,6 +11,8 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 from ax_core import Effect, PolicyError, Tool
 
 from ..bridge import Binding
+from .apart import apart, unwrapped
+from .sync_bridge import async_only
 
 DECLARED = frozenset({Effect.IDEMPOTENT, Effect.KEYED, Effect.TRANSACTIONAL, Effect.UNSAFE})
 """Effects of tools that act and whose author asked for care."""
@@ -57,6 +59,8 @@ def register(binding: Binding, tool: BaseTool) -> Tool[..., Any]:
         policy=binding.policy,
         fn=_elsewhere,
         validated_elsewhere=True,
+        apart=apart(binding, tool),
+        is_async=async_only(tool, unwrapped(tool)),
     )
     if isinstance(tool.args_schema, dict) and binding.policy.effect in DECLARED:
         try:  # what stands between the model and an effect is compiled now, not at the first call

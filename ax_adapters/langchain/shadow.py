@@ -17,9 +17,7 @@ from ..bridge import Binding, refusals
 from .arguments import refused_by_framework, unknown_arguments
 from .direct import flag, withhold
 from .dispatching import adispatch, aput_on_record, arefuse, dispatch, put_on_record, refuse
-from .pending import Pending, current_pending, dispatching, learn, noted, refusal
-
-MARK = "__ax_binding__"
+from .pending import MARK, Pending, current_pending, dispatching, learn, noted, refusal
 
 
 def shadow_class(base: type[BaseTool], binding: Binding) -> type[BaseTool]:

@@ -22,9 +22,10 @@ from ..bridge import (
     tell_undeclared,
 )
 from .mcp import hints_of, is_mcp, prepare_mcp
+from .pending import MARK
 from .registering import announce
 from .results import teach
-from .shadow import MARK, shadow
+from .shadow import shadow
 
 AnyPolicy = Policy | Effect | str | Mapping[str, Any]
 

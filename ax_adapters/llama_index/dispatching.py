@@ -124,6 +124,7 @@ def _prepared(
         args,
         body=body,
         body_is_async=is_async,
+        portable=pending.portable,
         request_id=identity.request_id,
         run_id=identity.run_id,
         session=identity.session,
@@ -154,7 +155,7 @@ def _delivered(answer: Answer | Responded, pending: Pending, identity: Identity)
         live = answer.live and isinstance(answer.value, ToolOutput)
         return noted(answer.value if live else as_output(answer.value, pending), answer.note)
     cause = answer.failure.__cause__
-    if not answer.live or cause is None:
+    if not (answer.live or answer.how == "new") or cause is None:
         return refusal(answer.failure.for_model, answer.failure, pending)
     if isinstance(cause, ErrorAnswer):
         return noted(cause.output, answer.note)

@@ -18,6 +18,8 @@ from .step import Step, current_step
 dispatching: ContextVar[tuple[int, ...]] = ContextVar("ax_llama_index_dispatching", default=())
 """The tools whose body runs here: a class's ``acall`` may come back through ``self.call``."""
 
+MARK = "__ax_binding__"
+"""The attribute of a wrapped tool's class that holds its binding."""
 POSITIONAL = "args"
 """The name under which arguments without one are recorded."""
 
@@ -62,6 +64,11 @@ class Pending:
             for name, value in self.kwargs.items()
             if isinstance(value, Context) or (name in fixed and value is fixed[name])
         }
+
+    @property
+    def portable(self) -> bool:
+        """Whether the recorded arguments are all that the tool is given, each by its name."""
+        return self.plain is not None and not self.injected and POSITIONAL not in self._positional
 
     def changed(
         self, submitted: dict[str, Any], admitted: dict[str, Any]

@@ -10,6 +10,8 @@ from llama_index.core.tools import BaseTool, FunctionTool
 from ax_core import Effect, PolicyError, Tool
 
 from ..bridge import Binding
+from .apart import apart
+from .bodies import only_async
 
 DECLARED = frozenset({Effect.IDEMPOTENT, Effect.KEYED, Effect.TRANSACTIONAL, Effect.UNSAFE})
 """Effects of tools that act and whose author asked for care."""
@@ -46,6 +48,8 @@ def register(binding: Binding, tool: BaseTool) -> Tool[..., Any]:
         policy=binding.policy,
         fn=_elsewhere,
         validated_elsewhere=True,
+        apart=apart(tool),
+        is_async=only_async(tool),
     )
     if binding.policy.effect in DECLARED:
         _gate(made)  # what stands between the model and an effect is compiled now, not at the first call

@@ -15,11 +15,9 @@ from llama_index.core.tools import AsyncBaseTool, BaseTool
 from ..bridge import Binding
 from .codeact import real_fn
 from .dispatching import adispatch, dispatch
-from .pending import dispatching, learn
+from .pending import MARK, dispatching, learn
 from .place import lay_down
 from .step import current_step
-
-MARK = "__ax_binding__"
 
 
 def shadow_class(base: type[BaseTool], binding: Binding) -> type[BaseTool]:

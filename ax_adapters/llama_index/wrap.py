@@ -14,9 +14,10 @@ from ax_core import AX, Effect, Policy, PolicyError
 
 from ..bridge import Binding, check_names, check_on_refusal, policies_for, tell_undeclared
 from .bodies import only_async
+from .pending import MARK
 from .registering import name_of, register
 from .results import teach
-from .shadow import MARK, shadow
+from .shadow import shadow
 
 AnyPolicy = Policy | Effect | str | Mapping[str, Any]
 

@@ -57,6 +57,11 @@ def test_a_server_that_does_not_answer(scheme: str) -> None:
     assert "secret" not in str(told.value)
 
 
+@pytest.mark.parametrize("scheme", ["postgresql+psycopg", "mysql+pymysql"])
+def test_a_password_is_shown_to_nobody(scheme: str) -> None:
+    assert repr(AX(f"{scheme}://u:secret@host/db")) == f"<AX {scheme}://u:***@host/db 'default'>"
+
+
 def test_a_database_that_does_not_exist(home: Home) -> None:
     with pytest.raises(StoreError, match="does not exist.*: create it"):
         AX(home.url.replace(home.name, "nowhere")).tasks()

@@ -116,7 +116,7 @@ async def test_many_coroutines_read_on_a_few_threads(ledger: Ledger, reads: Read
     assert await asyncio.gather(*[reads.arun(op) for _ in range(500)]) == [[7]] * 500
     assert threading.get_ident() not in threads
     assert len(threads) <= HELPERS
-    assert await asyncio.to_thread(until, lambda: len(reads._room) == HELPERS)
+    assert await asyncio.to_thread(until, lambda: len(reads._errands._room) == HELPERS)
     assert len(reads._idle) <= HELPERS
 
 

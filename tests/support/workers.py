@@ -18,17 +18,27 @@ from support.servers.process import free_port
 from support.surroundings import SURROUNDINGS
 
 PATIENCE = 30.0
+WORKSHOP = "support.workshop:make"
 
 
 class WorkerProcess:
-    """``axd worker support.workshop:make --factory`` as a process; leaving the block ends it: TERM, wait, KILL."""
+    """``axd worker`` as a process, by default of the workshop; leaving the block ends it: TERM, wait, KILL."""
 
     def __init__(
-        self, folder: Path, url: str, queue: str, world: int, *options: str, concurrency: int = 4, **env: str
+        self,
+        folder: Path,
+        url: str,
+        queue: str,
+        world: int,
+        *options: str,
+        concurrency: int = 4,
+        target: str = WORKSHOP,
+        **env: str,
     ) -> None:
         self.health_port = free_port()
         self.log = folder / f"worker-{self.health_port}.log"
-        words = ["worker", "support.workshop:make", "--factory", "--concurrency", str(concurrency), *options]
+        factory = ["--factory"] if target == WORKSHOP else []
+        words = ["worker", target, *factory, "--concurrency", str(concurrency), *options]
         words += ["--health", f"127.0.0.1:{self.health_port}"]
         shop = {"SHOP_URL": url, "SHOP_QUEUE": queue, "SHOP_WORLD": str(world)}
         with self.log.open("ab") as log:

@@ -52,6 +52,9 @@ def shop(url: str, queue: str, world: int, names: tuple[str, ...] = NAMES) -> AX
     ax.register(till, policy=Policy(Effect.READ, where="worker"))
     ax.register(same_loop, policy=Policy(Effect.READ, where="worker"))
     ax.register(hang, policy=Policy(Effect.READ, timeout=0.3, where="worker"))
+    if "keyed_here" in names:
+        patient = Policy(Effect.KEYED, retries=1, backoff=2.0)
+        ax.register(ax.tools.get("keyed_here").fn, name="later", policy=patient)
     if "unsafe_here" in names:
         ax.register(ax.tools.get("unsafe_here").fn, name="asked", policy=Policy(Effect.UNSAFE, confirm=True))
     return ax

@@ -40,6 +40,12 @@ class Shop:
         made = WorkerProcess(self.folder, self.url, self.queue, self.world.port, *options, **given)
         return self._ending.enter_context(made)
 
+    def doomed(self, fault: str) -> WorkerProcess:
+        """A worker that dies at a fault point, perhaps before it could say that it is ready."""
+        made = WorkerProcess(self.folder, self.url, self.queue, self.world.port, AX_FAULT=f"{fault}=kill")
+        self._ending.callback(made.__exit__)
+        return made
+
     def effects(self, subject: str) -> list[dict[str, Any]]:
         """What the world saw of a subject."""
         kinds = ("unsafe", "keyed", "idempotent")

@@ -34,9 +34,9 @@ class AX(Tooling, Calls, Trails, Verbs, Listening):
     Nothing is opened before the first use: no file, no thread, no connection.
 
     Args:
-        url: where the truth is kept: an SQLAlchemy URL. Default ``AX_URL``, else ``sqlite:///ax.db``;
-            ``sqlite://`` is in memory.
-        engine: share this SQLAlchemy engine instead (a SQLite file).
+        url: where the truth is kept: an SQLAlchemy URL of SQLite, PostgreSQL (``postgresql+psycopg://…``) or MySQL
+            (``mysql+pymysql://…``). Default ``AX_URL``, else ``sqlite:///ax.db``; ``sqlite://`` is in memory.
+        engine: share this SQLAlchemy engine instead (of a SQLite file, or of a server).
         queue: how tasks reach workers: ``redis://…`` or ``celery://module:app``. Default ``AX_QUEUE``, else
             everything runs in the process that calls it.
         imports: modules whose tools run in workers, which import them too.
@@ -201,9 +201,9 @@ class AX(Tooling, Calls, Trails, Verbs, Listening):
         return _at, (core.url, self._ns, core.settings, core.queue, core.imports)
 
     def __repr__(self) -> str:
-        from ..store.opening import default_url
+        from ..store.opening import default_url, shown
 
-        return f"<AX {self._core.url or default_url()} {self._ns!r}>"
+        return f"<AX {shown(self._core.url or default_url())} {self._ns!r}>"
 
 
 def _at(

@@ -111,12 +111,12 @@ class Serving:
 def runner_of(core: Core, row: TaskRow) -> Runner | None:
     """What this process can run a stored task with; None: its tool lives in its caller, or elsewhere."""
     tool = core.registry.find(row.tool)
-    if tool is None or tool.validated_elsewhere:
+    if tool is None or (tool.validated_elsewhere and tool.apart is None):
         return None
     if core.post is not None and core.post.is_for_workers(tool) is not core.post.serving:
         return None
     limit = None if tool.policy.timeout is None else micros(tool.policy.timeout)
-    return Runner(tool, bound(tool), limit)
+    return Runner(tool, tool.apart or bound(tool), limit)
 
 
 def run_approved(core: Core, wiring: Wiring, row: TaskRow, verdict: Verdict) -> Verdict:

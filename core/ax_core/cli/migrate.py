@@ -19,7 +19,7 @@ def migrate(
     sql: Annotated[bool, Parameter(negative=())] = False,
     where: Where = HERE,
 ) -> int:
-    """Make or change AX's tables, as this version needs them. Several may do so at once; a SQLite file needs none of it.
+    """Make or change AX's tables, as this version needs them. Several may do so at once. SQLite files need it not.
 
     Args:
         down: go back to this revision; ``base`` drops every table of AX, with what is in it.
@@ -31,12 +31,13 @@ def migrate(
     if in_a_file(url):
         return _file(url, down, sql, where)
     from ..store.servers import migrating
+    from ..store.servers.address import Address
 
     if sql:
         print(migrating.script(url, down_to=down), end="")
         return 0
     before, after = migrating.down(url, down) if down is not None else migrating.up(url)
-    shown = migrating.Address(url).where
+    shown = Address(url).where
     return _told(before, after, shown, where)
 
 

@@ -21,8 +21,9 @@ def findings(url: str, deep: bool) -> Iterator[Check]:
         PolicyError: the URL is none.
     """
     from ..store.servers import Server, migrating
+    from ..store.servers.address import Address
 
-    address = migrating.Address(url)
+    address = Address(url)
     found = migrating.version(address)
     yield Check(OK, "database", address.where)
     if found != migrate.HEAD:

@@ -31,6 +31,7 @@ class Call:
         payload: the model-visible arguments, as submitted.
         body: runs the tool with the admitted arguments; None: the registered function. Never stored.
         body_is_async: ``body`` is a coroutine function.
+        portable: the tool's ``apart`` with the admitted arguments does what ``body`` does.
         problem: the framework, or its adapter, has found that the arguments do not fit.
         run_id: an implicit run that the framework names; ``scope`` is one that was opened on purpose.
         address: where the framework can be woken (thread, checkpoint, interrupt …), as plain data.
@@ -41,6 +42,7 @@ class Call:
     payload: Any
     body: Callable[[dict[str, Any]], Any] | None = None
     body_is_async: bool = False
+    portable: bool = False
     problem: Invalid | None = None
     request_id: str | None = None
     run_id: str | None = None
@@ -197,7 +199,7 @@ def prepare(call: Call, wiring: Wiring) -> Submission:
     confirm = (
         policy.confirm if isinstance(policy.confirm, bool) else invalid is None and bool(policy.confirm(args))
     )
-    here = wiring.post is None or not wiring.post.takes(tool, call.body is not None)
+    here = wiring.post is None or not wiring.post.takes(tool, call.body is None or call.portable)
     return Submission(call, row, args, invalid, call.key is not None, confirm, in_run, timeout, here)
 
 

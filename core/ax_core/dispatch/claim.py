@@ -108,6 +108,15 @@ def claim(
     return op
 
 
+def claim_seen(
+    tx: Tx, row: TaskRow, tool: Tool[..., Any], wiring: Wiring, timeout: int | None, how: str = "attached"
+) -> Seat:
+    """Claim a task as it was read a moment ago, if it is ready; the claim is refused if it was moved since."""
+    if row.state not in CLAIMABLE:
+        return Seat(row, how=how)
+    return claim_row(tx, row, tool, wiring, wiring.clock.now(), timeout, how)
+
+
 def claim_row(
     tx: Tx, row: TaskRow, tool: Tool[..., Any], wiring: Wiring, now: int, timeout: int | None, how: str
 ) -> Seat:

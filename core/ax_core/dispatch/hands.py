@@ -28,7 +28,7 @@ def carry_out(choreography: Generator[Step, Any, T], wiring: Wiring) -> T:
         step = next(choreography)
         while True:
             try:
-                answer = _do(step, wiring)
+                answer = do(step, wiring)
             except BaseException as error:
                 step = choreography.throw(error)
             else:
@@ -38,7 +38,8 @@ def carry_out(choreography: Generator[Step, Any, T], wiring: Wiring) -> T:
         return result
 
 
-def _do(step: Step, wiring: Wiring) -> Any:
+def do(step: Step, wiring: Wiring) -> Any:
+    """One step on this thread; its answer."""
     if isinstance(step, Write):
         return _write(step, wiring)
     if isinstance(step, Enter):
@@ -137,6 +138,11 @@ class Slot:
 
 def start(step: Enter, wiring: Wiring, slot: Slot) -> None:
     """Start a sync body on a thread of its own, in a copy of the caller's context; it records its own end."""
+    wiring.threads.spawn(attempt(step, wiring, slot))
+
+
+def attempt(step: Enter, wiring: Wiring, slot: Slot) -> Callable[[], None]:
+    """What a body's thread does: enter it in a copy of this context, record its end, tell the slot. Never raises."""
     context = contextvars.copy_context()
     wiring.live.add(step.attempt)
 
@@ -149,7 +155,7 @@ def start(step: Enter, wiring: Wiring, slot: Slot) -> None:
             wiring.live.remove(step.attempt)
             slot.wake()
 
-    wiring.threads.spawn(job)
+    return job
 
 
 def given_up(step: Enter, slot: Slot) -> Ended:

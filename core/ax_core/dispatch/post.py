@@ -5,7 +5,8 @@ from __future__ import annotations
 import _thread
 from collections import deque
 from collections.abc import Callable, Collection
-from dataclasses import asdict
+from dataclasses import fields
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from ..control.tell import event_of
@@ -21,6 +22,8 @@ T = TypeVar("T")
 BATCH = 500
 NEWS_KEPT = 10_000
 """Events that wait to be announced while the queue is slow; older ones are let go."""
+FIELDS = tuple(field.name for field in fields(Event))
+_values = attrgetter(*FIELDS)
 
 
 class Post:
@@ -47,7 +50,7 @@ class Post:
         self._imports, self._registry, self._threads, self._hooks = tuple(imports), registry, threads, hooks
         self._wake = wake
         self._outbox: deque[Job] = deque()
-        self._news: deque[dict[str, Any]] = deque(maxlen=NEWS_KEPT)
+        self._news: deque[tuple[str, Event]] = deque(maxlen=NEWS_KEPT)
         self._sending = _thread.allocate_lock()
         self._listening = _thread.allocate_lock()
 
@@ -55,13 +58,22 @@ class Post:
         """Whether workers run a tool: its policy says so, or it was made in a module that they import."""
         return for_workers(tool, self._imports)
 
-    def takes(self, tool: Tool[..., Any], has_body: bool) -> bool:
-        """Whether a call goes to a worker; from now on this process hears of those that do."""
-        if has_body or not self.is_for_workers(tool):
+    def takes(self, tool: Tool[..., Any], portable: bool) -> bool:
+        """Whether a call goes to a worker; from now on this process hears of those that do.
+
+        Args:
+            portable: its arguments are all that its body needs.
+        """
+        if not self.is_for_workers(tool):
             if tool.policy.where != "here":
                 self._hooks.log_once(
-                    f"tool {tool.name!r} runs in this process, not in a worker: it is not made in a module of imports="
+                    f"tool {tool.name!r} runs in this process, not in a worker: {_why_here(tool)}"
                 )
+            return False
+        if not portable:
+            self._hooks.log_once(
+                f"a call of {tool.name!r} runs in this process, not in a worker: it was given what cannot be recorded"
+            )
             return False
         if self.serving and current_task.get() is not None:
             return False
@@ -92,7 +104,7 @@ class Post:
 
     def announce(self, ns: str, event: Event) -> None:
         """Publish an event, later, together with others; never blocks."""
-        self._news.append({"ns": ns, "from": self.client_id, **asdict(event)})
+        self._news.append((ns, event))
         self._start()
 
     def close(self) -> None:
@@ -123,18 +135,31 @@ class Post:
                 if jobs := _taken(self._outbox):
                     self.transport.publish(jobs)
                 if news := _taken(self._news):
-                    self.transport.announce(news)
+                    self.transport.announce([self._told(ns, event) for ns, event in news])
             except Exception as error:
                 self._hooks.complain("jobs could not be sent; workers find them by looking", error)
+
+    def _told(self, ns: str, event: Event) -> dict[str, Any]:
+        """An event as others read it."""
+        return {"ns": ns, "from": self.client_id, **dict(zip(FIELDS, _values(event), strict=True))}
 
 
 def for_workers(tool: Tool[..., Any], imports: Collection[str]) -> bool:
     """Whether workers run a tool: its policy says so, or it was made in one of ``imports`` or below."""
-    where = tool.policy.where
-    if where is not None or tool.validated_elsewhere:
-        return where == "worker" and not tool.validated_elsewhere
-    module = getattr(tool.fn, "__module__", None) or ""
-    return any(module == name or module.startswith(name + ".") for name in imports)
+    if tool.validated_elsewhere and tool.apart is None:
+        return False
+    if tool.policy.where is not None:
+        return tool.policy.where == "worker"
+    modules = (tool.home, getattr(tool.fn, "__module__", None))
+    return any(
+        module == name or module.startswith(name + ".") for module in modules if module for name in imports
+    )
+
+
+def _why_here(tool: Tool[..., Any]) -> str:
+    if tool.validated_elsewhere and tool.apart is None:
+        return "its framework gives it more than its arguments"
+    return f"it is not made in a module of imports= (but in {tool.home})"
 
 
 def _taken(waiting: deque[T]) -> list[T]:

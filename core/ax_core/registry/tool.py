@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from ..policy import Effect, Policy
+from .home import home
 
 if TYPE_CHECKING:
     from ..schema import Gate
@@ -27,6 +28,9 @@ class Tool(Generic[P, R]):
         is_async: whether ``fn`` is a coroutine function.
         binder: turns admitted JSON arguments into keyword arguments of ``fn``.
         validated_elsewhere: the framework has checked and converted the arguments; they are recorded as they are.
+        apart: runs a framework's tool in another process, from the recorded arguments alone; a coroutine function if
+            ``is_async``. None: ``fn`` does, or, where the arguments are validated elsewhere, only its caller can.
+        home: the module whose code registered it.
     """
 
     name: str
@@ -38,6 +42,8 @@ class Tool(Generic[P, R]):
     binder: Callable[[dict[str, Any]], dict[str, Any]] = field(default=dict)
     aliases: tuple[str, ...] = ()
     validated_elsewhere: bool = False
+    apart: Callable[[dict[str, Any]], Any] | None = field(default=None, repr=False)
+    home: str | None = field(default_factory=home, repr=False)
     through: Callable[..., Any] | None = field(default=None, repr=False)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -46,7 +46,10 @@ class Errands:
             done.release()
             box.put(answer)
 
-        self._threads.spawn(job)
+        try:
+            self._threads.spawn(job)
+        except RuntimeError:  # no further thread is to be had: it has to be this one
+            job()
         value, error = box.get()
         if error is not None:
             raise error

@@ -40,6 +40,17 @@ def in_a_file(url: str) -> bool:
     return url.startswith("sqlite")
 
 
+def shown(url: str) -> str:
+    """A URL for people and logs: without its password."""
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        return url if in_a_file(url) else make_url(url).render_as_string(hide_password=True)
+    except (ArgumentError, ValueError):
+        return url
+
+
 def default_url() -> str:
     """``AX_URL``, else a file ``ax.db`` in the working folder."""
     return os.environ.get("AX_URL") or "sqlite:///ax.db"

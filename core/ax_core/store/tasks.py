@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -53,6 +53,12 @@ def look(tx: Tx, task_id: str) -> TaskRow | None:
     """A task by its id, not held: it may be moved at any moment."""
     found = tx.one(_BY_ID, task_id=task_id)
     return TaskRow(*found) if found else None
+
+
+def several(tx: Tx, task_ids: Sequence[str]) -> list[TaskRow]:
+    """Those tasks that are there, not held, in no order."""
+    named = {f"id{at}": task_id for at, task_id in enumerate(task_ids)}
+    return [TaskRow(*row) for row in tx.all(_several(len(task_ids)), **named)]
 
 
 def by_request(tx: Tx, ns: str, request_id: str) -> TaskRow | None:
@@ -106,6 +112,11 @@ def move(
 def _update(names: tuple[str, ...]) -> str:
     assignments = ", ".join(f"{name} = ?" for name in names)
     return f"UPDATE ax_task SET {assignments} WHERE id = ? AND state = ? AND fence = ? AND audit_seq = ?"
+
+
+@cache
+def _several(count: int) -> str:
+    return f"SELECT {_COLUMNS} FROM ax_task WHERE id IN ({', '.join(f':id{at}' for at in range(count))})"
 
 
 _BY_ID = f"SELECT {_COLUMNS} FROM ax_task WHERE id = :task_id"

@@ -1,32 +1,43 @@
-"""Running one task in a worker: claimed under the guards of every claim, carried out by the hands of every call."""
+"""Running tasks in a worker: claimed under the guards of every claim, carried out by the steps of every call."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from dataclasses import dataclass, replace
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
 
 from ..app.serve import runner_of
-from ..dispatch import Runner, Seat, acarry_out, carry_out, following
+from ..dispatch import Runner, Seat, Wiring, acarry_out, following
+from ..dispatch.claim import claim_seen
+from ..dispatch.handover import Handover
 from ..errors import AXError
 from ..model import TaskRow
+from ..policy import Effect
 from ..states import State
-from ..store import tasks
+from ..store import Tx, tasks
+from .deadlines import PassingDeadlines
 
 if TYPE_CHECKING:
     from ..app.core import Core
     from .cells import Cells
 
 READY = frozenset({State.QUEUED, State.RETRY_WAIT, State.WAITING, State.RUNNING})
+Over = Callable[[TaskRow | None, bool], None]
+"""Told how a task stands when this worker has done what it can (None: there is none), and whether that is certain."""
 
 
-class Found(NamedTuple):
-    """A task as it stands, and what to run it with; None: it is not to be run, or not here."""
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A task that this worker looked at; ``runner`` None: there is nothing that it can do."""
 
-    row: TaskRow
-    runner: Runner | None
+    row: TaskRow | None
+    seat: Seat | None = None
+    runner: Runner | None = None
 
 
 class Running:
@@ -36,48 +47,102 @@ class Running:
         self.core, self._cells = core, cells
         self._loop: asyncio.AbstractEventLoop | None = None
         self._starting = threading.Lock()
+        self._deadlines: PassingDeadlines | None = None
 
-    def run(self, task_id: str, ns: str) -> TaskRow | None:
-        """See a task as far as this worker can; the row as it then stands.
+    def look(self, task_ids: Sequence[str], ns: str) -> list[Begun]:
+        """How these tasks stand, and what to run them with; in their order.
 
-        None: no such task. A tool that is not known here leaves it as it is, for a worker that knows it.
+        One whose tool is not known here is left as it is, for a worker that knows it.
         """
-        found = self.find(task_id, ns)
-        return None if found is None else self.attempt(found)
+        wiring = self.core.wiring(ns)
+        found = {row.id: row for row in wiring.db.read(lambda tx: tasks.several(tx, task_ids))}
+        return [self._looked_at(found.get(task_id), ns) for task_id in task_ids]
 
-    def find(self, task_id: str, ns: str) -> Found | None:
-        """A task, and what to run it with."""
-        row = self.core.wiring(ns).db.read(lambda tx: tasks.get(tx, task_id))
+    def claim(self, looked_at: Sequence[Begun], ns: str) -> list[Begun]:
+        """Claim those of these tasks that are ready, in one commit; in their order."""
+        ready = [(b.row, b.runner) for b in looked_at if b.row is not None and b.runner is not None]
+        seats = iter(self._seats(ready, self.core.wiring(ns)))
+        return [b if b.row is None or b.runner is None else replace(b, seat=next(seats)) for b in looked_at]
+
+    def attempt(self, looked_at: Begun, ns: str, over: Over) -> None:
+        """Claim a task and see it through, in a process of its own where its tool wants one, which is ready before.
+
+        Raises:
+            CellFailed: it cannot be started; nothing was claimed.
+        """
+        row, runner = looked_at.row, looked_at.runner
+        cells = None if runner is None or runner.tool.policy.isolation != "process" else self._cells
+        with nullcontext() if cells is None or row is None else cells.ready_for(row.id):
+            self.see(self.claim([looked_at], ns)[0], ns, over)
+
+    def _looked_at(self, row: TaskRow | None, ns: str) -> Begun:
         if row is None or row.ns != ns or row.state not in READY:
-            return None if row is None else Found(row, None)
+            return Begun(row)
         runner = runner_of(self.core, row)
         if runner is None:
             self._say_unknown(row)
-        return Found(row, runner)
+        else:
+            _cut(runner, row)
+        return Begun(row, None, runner)
 
-    def attempt(self, found: Found) -> TaskRow:
-        """Make one attempt, if it may still be made; the row as it then stands.
+    def _seats(self, ready: list[tuple[TaskRow, Runner]], wiring: Wiring) -> list[Seat]:
+        def op(tx: Tx) -> list[Seat]:
+            # In the order of their ids, as everybody locks several rows.
+            seats = {
+                row.id: claim_seen(tx, row, runner.tool, wiring, runner.timeout)
+                for row, runner in sorted(ready, key=lambda each: each[0].id)
+            }
+            return [seats[row.id] for row, _ in ready]
 
-        Raises:
-            CellFailed: it needs a process of its own, which cannot be started; nothing was claimed.
-        """
-        row, runner = found
-        if runner is None:
-            return row
-        _cut(runner, row)
-        wiring = self.core.wiring(row.ns)
-        steps = following(Seat(row, how="attached"), runner, wiring, 0.0, detached=True, once=True)
-        cells = self._cells if runner.tool.policy.isolation == "process" else None
-        with nullcontext() if cells is None else cells.ready_for(row.id):
+        if not ready:
+            return []
+        durable = any(row.effect != Effect.READ for row, _ in ready)
+        try:
+            return wiring.db.write(op, "claim", durable)
+        except Exception:  # each finds out for itself whether it was the reason
+            return [Seat(row, how="attached") for row, _ in ready]
+
+    def run(self, task_id: str, ns: str) -> TaskRow | None:
+        """Claim a task and see it through, on this thread; how it then stands."""
+        told: SimpleQueue[TaskRow | None] = SimpleQueue()
+        self.see(self.claim(self.look([task_id], ns), ns)[0], ns, lambda row, certain: told.put(row))
+        return told.get()
+
+    def see(self, begun: Begun, ns: str, over: Over) -> None:
+        """See a task as far as this worker can, and tell ``over`` how it then stands, here or on another thread."""
+        if begun.seat is None or begun.runner is None:
+            over(begun.row, True)
+            return
+        wiring = self.core.wiring(ns)
+        steps = following(begun.seat, begun.runner, wiring, 0.0, detached=True, once=True)
+        ended = partial(self._ended, begun, wiring, over)
+        if begun.runner.is_async:
             try:
-                if runner.is_async:
-                    return cast(TaskRow, self.on_loop(acarry_out(steps, wiring)).row)
-                return carry_out(steps, wiring).row
-            except AXError:
-                pass  # its verdict is on record, for whoever asks
+                answer = self.on_loop(acarry_out(steps, wiring))
             except Exception as error:
-                self.core.hooks.complain(f"task {row.id} ({row.tool}) could not be run", error)
-        return wiring.db.read(lambda tx: tasks.get(tx, row.id)) or row
+                ended(None, error)
+            else:
+                ended(answer, None)
+        else:
+            Handover(steps, wiring, self._deadlines_of(), ended).begin()
+
+    def _ended(
+        self, begun: Begun, wiring: Wiring, over: Over, answer: Any, error: BaseException | None
+    ) -> None:
+        row = begun.row
+        assert row is not None
+        if error is None:
+            over(answer.row, True)
+            return
+        if not isinstance(error, AXError):  # else its verdict is on record, for whoever asks
+            self.core.hooks.complain(f"task {row.id} ({row.tool}) could not be run", error)
+        try:
+            fresh = wiring.db.read(lambda tx: tasks.get(tx, row.id))
+        except Exception as away:
+            self.core.hooks.complain(f"task {row.id} could not be run", away)
+            over(row, False)
+        else:
+            over(fresh, True)
 
     def on_loop(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         """Run a coroutine on the event loop of the async tools, and wait for it."""
@@ -87,6 +152,8 @@ class Running:
         """Stop the event loop; what still runs on it is cut off."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
+        if self._deadlines is not None:
+            self._deadlines.stop()
 
     def _its_loop(self) -> asyncio.AbstractEventLoop:
         with self._starting:
@@ -94,6 +161,13 @@ class Running:
                 self._loop = asyncio.new_event_loop()
                 self.core.threads.spawn(self._loop.run_forever)
             return self._loop
+
+    def _deadlines_of(self) -> PassingDeadlines:
+        with self._starting:
+            if self._deadlines is None:
+                self._deadlines = PassingDeadlines(self.core.clock)
+                self.core.threads.spawn(self._deadlines.run)
+            return self._deadlines
 
     def _say_unknown(self, row: TaskRow) -> None:
         known = self.core.registry.find(row.tool)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ..clock import SECOND, Micros
@@ -29,7 +29,7 @@ class Upkeep:
     """One thread per worker.
 
     Args:
-        begin: begins a task in a slot: (task id, namespace, what the queue handed out for it).
+        begin: begins tasks of one namespace in slots: (task id, namespace, what the queue handed out for it).
         room: how many may be begun now.
     """
 
@@ -38,7 +38,7 @@ class Upkeep:
         core: Core,
         source: Source,
         slots: Slots,
-        begin: Callable[[str, str, Delivery | None], bool],
+        begin: Callable[[Sequence[tuple[str, str, Delivery | None]]], int],
         room: Callable[[], int],
     ) -> None:
         self._core, self._source, self._slots, self._begin, self._room = core, source, slots, begin, room
@@ -99,7 +99,7 @@ class Upkeep:
         if now - self._reclaimed >= heartbeat / 2 and (room := self._room()) > 0:
             self._reclaimed = now
             for delivery in self._source.reclaim(2 * heartbeat, room):
-                self._begin(delivery.job.task_id, delivery.job.ns, delivery)
+                self._begin([(delivery.job.task_id, delivery.job.ns, delivery)])
         idle = now - self.fetched >= FORGOTTEN and now - self._looked >= FORGOTTEN
         if (idle or now - self._looked_regardless >= REGARDLESS) and self._room() > 0:
             age = FORGOTTEN if idle else REGARDLESS
@@ -116,7 +116,7 @@ class Upkeep:
             if self._room() <= 0:
                 return
             if row.created_at <= before and not (row.attempt_open and row.effect != "read"):
-                self._begin(row.id, row.ns, None)
+                self._begin([(row.id, row.ns, None)])
 
     def _send_due(self) -> None:
         post, now = self._core.post, self._core.clock.now()

@@ -6,17 +6,19 @@ import logging
 import os
 import threading
 from collections.abc import Sequence
+from functools import partial
 
 from ..app import AX
 from ..errors import PolicyError
 from ..model import TaskRow
 from ..ports import Delivery, Limiter, Source, checked_name
 from ..states import State
+from .acks import Acks
 from .cells import Cells
 from .lifespan import Lifespan, living
 from .lines import Lines, Waiting
 from .pace import Pace
-from .running import Found, Running
+from .running import Begun, Running
 from .slots import Slots
 from .target import Program
 from .upkeep import Upkeep
@@ -26,6 +28,8 @@ RECYCLED = 75
 """Exit code of a worker whose threads hang in tools: it wants to be started anew."""
 FENCED = 70
 """Exit code of a worker that could not renew its leases: whoever restarts it finds nothing half done by it."""
+Taken = tuple[str, str, Delivery | None]
+"""A task, its namespace, and what the queue handed out for it."""
 INTERRUPT_SECONDS = 10.0
 """What killed bodies get to be recorded, once the drain is over."""
 log = logging.getLogger("ax")
@@ -78,6 +82,7 @@ class Worker:
         self._source: Source | None = None
         self._upkeep: Upkeep | None = None
         self._lines: Lines | None = None
+        self._acks: Acks
 
     def run(self) -> None:
         """Work until :meth:`stop`, or until it wants to be started anew (``recycled``); then drain.
@@ -121,7 +126,7 @@ class Worker:
 
     def _work_on(self, source: Source, limiter: Limiter | None) -> None:
         core, upkeep = self._core, Upkeep(self._core, source, self.slots, self.begin, self._room)
-        self._source, self._upkeep = source, upkeep
+        self._source, self._upkeep, self._acks = source, upkeep, Acks(source)
         if limiter is not None:
             lease = core.settings.lease
             self._lines = upkeep.lines = Lines(
@@ -158,8 +163,11 @@ class Worker:
         if self._stopping.is_set():
             source.give_back(fetched)
             return
+        by_ns: dict[str, list[Taken]] = {}
         for delivery in fetched:
-            self.begin(delivery.job.task_id, delivery.job.ns, delivery)
+            by_ns.setdefault(delivery.job.ns, []).append((delivery.job.task_id, delivery.job.ns, delivery))
+        for jobs in by_ns.values():
+            self.begin(jobs)
 
     def stop(self) -> None:
         """Fetch nothing more; :meth:`run` returns once what runs has ended, or the drain has. For any thread."""
@@ -191,70 +199,107 @@ class Worker:
         """Threads of bodies that were given up and have not ended."""
         return sum(a.given_up for a in self._core.live.all()) if self._source is not None else 0
 
-    def begin(self, task_id: str, ns: str, delivery: Delivery | None, admitted: bool = False) -> bool:
-        """Begin a task in a slot of its own; False: it is in one already, or stands in line for one.
+    def begin(self, jobs: Sequence[Taken], admitted: bool = False) -> int:
+        """Begin tasks of one namespace, each in a slot of its own; how many there are that had none already.
 
         Args:
-            admitted: its tool's limits let it pass.
+            admitted: the limits of their tools let them pass.
         """
-        waits = self._lines is not None and task_id in self._lines
-        if waits or not self.slots.take(task_id, delivery):
-            if delivery is not None and self._is_double(delivery):
-                self._drop(delivery)
-            return False
-        self._pace.spend()
-        self._core.threads.spawn(lambda: self._work(task_id, ns, delivery, admitted))
-        return True
+        taken = [job for job in jobs if self._take(*job)]
+        if taken:
+            self._pace.spend(len(taken))
+            self._core.threads.spawn(partial(self._work, taken, admitted))
+        return len(taken)
 
     def _room(self) -> int:
         """How many tasks may be begun now."""
         return self._pace.room(max(0, self.slots.free))
 
+    def _take(self, task_id: str, ns: str, delivery: Delivery | None) -> bool:
+        waits = self._lines is not None and task_id in self._lines
+        if not waits and self.slots.take(task_id, delivery):
+            return True
+        if delivery is not None and self._is_double(delivery):
+            self._drop(delivery)
+        return False
+
     def _drop(self, delivery: Delivery) -> None:
         """Take it off the queue; nobody is told, for nothing has happened."""
-        self._done(delivery._replace(job=delivery.job._replace(reply_to=None)))
-
-    def _done(self, delivery: Delivery) -> None:
-        assert self._source is not None
-        self._source.done([delivery])
+        self._acks.done(delivery._replace(job=delivery.job._replace(reply_to=None)))
 
     def _is_double(self, delivery: Delivery) -> bool:
         """Whether it is another entry than the one whose task is in a slot: that one is kept until it is done."""
         held = self.slots.deliveries + ([] if self._lines is None else self._lines.deliveries)
         return all(delivery.receipt != each.receipt for each in held)
 
-    def _work(self, task_id: str, ns: str, delivery: Delivery | None, admitted: bool) -> None:
-        with self.slots.kept(task_id):
-            try:
-                found = self._running.find(task_id, ns)
-                if found is not None and not (admitted or self._admits(found, delivery)):
-                    return
-                row = None if found is None else self._running.attempt(found)
-            except Exception as error:
-                # The store is away: the job stays with this worker until it is reclaimed, or the task is looked for.
-                self._core.hooks.complain(f"task {task_id} could not be run", error)
-                return
-            finally:
-                if self._lines is not None:
-                    self._lines.over(task_id)
-            if delivery is not None:
-                self._done(delivery)
-        # Only now: this worker takes a job for what is in one of its slots for a double.
-        if row is not None and found is not None and _comes_again(found.row, row):
-            assert self._upkeep is not None
-            self._upkeep.retry(row, delivery.job.reply_to if delivery is not None else None)
+    def _work(self, taken: Sequence[Taken], admitted: bool) -> None:
+        ns = taken[0][1]
+        try:
+            found = self._running.look([task_id for task_id, _, _ in taken], ns)
+        except Exception as error:
+            self._away(taken, error)
+            return
+        passed = [(j, f) for j, f in zip(taken, found, strict=True) if admitted or self._admits(j, f)]
+        apart = [each for each in passed if _isolated(each[1])]
+        rest = [each for each in passed if not _isolated(each[1])]
+        each = [partial(self._see_apart, job, seen) for job, seen in apart]
+        try:
+            begun = self._running.claim([seen for _, seen in rest], ns)
+        except Exception as error:
+            self._away([job for job, _ in rest], error)
+        else:
+            each += [partial(self._see, job, seen) for (job, _), seen in zip(rest, begun, strict=True)]
+        for see in each[1:]:
+            self._core.threads.spawn(see)
+        if each:
+            each[0]()
 
-    def _admits(self, found: Found, delivery: Delivery | None) -> bool:
+    def _away(self, jobs: Sequence[Taken], error: Exception) -> None:
+        """The store is away: the jobs stay with this worker until they are reclaimed, or the tasks are looked for."""
+        for task_id, _, _ in jobs:
+            self._core.hooks.complain(f"task {task_id} could not be run", error)
+            self._let_go(task_id)
+
+    def _admits(self, job: Taken, found: Begun) -> bool:
         """Whether the limits of its tool let a task pass; else it stands in line, and costs no slot."""
         tool = None if found.runner is None else found.runner.tool
         if tool is None or self._lines is None or not (tool.policy.rate or tool.policy.concurrency):
             return True
-        if self._lines.admits(tool, Waiting(found.row.id, found.row.ns, delivery)):
+        turn = self._lines.turn(tool, Waiting(*job))
+        if turn == "now":
             return True
         self._pace.spend(-1)
-        if delivery is not None and found.row.id not in self._lines:
-            self._drop(delivery)  # too many stand there: it is found in the database again
+        if turn == "never" and job[2] is not None:
+            self._drop(job[2])  # too many stand there: it is found in the database again
+        self.slots.give(job[0])
         return False
+
+    def _see(self, job: Taken, begun: Begun) -> None:
+        self._running.see(begun, job[1], partial(self._over_with, job, begun))
+
+    def _see_apart(self, job: Taken, found: Begun) -> None:
+        try:
+            self._running.attempt(found, job[1], partial(self._over_with, job, found))
+        except Exception as error:  # nothing was claimed
+            self._core.hooks.complain(f"task {job[0]} could not be run", error)
+            self._let_go(job[0])
+
+    def _over_with(self, job: Taken, before: Begun, row: TaskRow | None, certain: bool) -> None:
+        task_id, _, delivery = job
+        if (
+            certain and delivery is not None
+        ):  # else the job stays until it is reclaimed, or the task is looked for
+            self._acks.done(delivery)
+        self._let_go(task_id)
+        # Only now: this worker takes a job for what is in one of its slots for a double.
+        if certain and row is not None and before.row is not None and _comes_again(before.row, row):
+            assert self._upkeep is not None
+            self._upkeep.retry(row, delivery.job.reply_to if delivery is not None else None)
+
+    def _let_go(self, task_id: str) -> None:
+        if self._lines is not None:
+            self._lines.over(task_id)
+        self.slots.give(task_id)
 
     def _guard(self) -> None:
         """End the process before a lease of its own can have expired: nobody must act under a claim that is over.
@@ -274,6 +319,10 @@ class Worker:
                     "worker %s: %d threads hang in tools that were given up: it ends", core.owner, self.leaked
                 )
                 self.stop()
+
+
+def _isolated(found: Begun) -> bool:
+    return found.runner is not None and found.runner.tool.policy.isolation == "process"
 
 
 def _comes_again(before: TaskRow, row: TaskRow) -> bool:

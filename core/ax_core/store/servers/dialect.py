@@ -57,7 +57,7 @@ class ServerDialect:
     # -- connections -----------------------------------------------------------------------------------------
 
     def connect(self, args: Sequence[Any], given: dict[str, Any]) -> Any:
-        """Open a connection that begins no transaction by itself.
+        """Open a connection.
 
         Args:
             args, given: what SQLAlchemy makes of the URL.
@@ -97,6 +97,10 @@ class ServerDialect:
     def begin_reading(self, cursor: Any) -> None:
         """Begin a transaction that sees one snapshot."""
         raise NotImplementedError
+
+    def say(self, cursor: Any, sql: str) -> None:
+        """Execute a word of transactions: COMMIT or ROLLBACK."""
+        cursor.execute(sql)
 
     def in_transaction(self, raw: Any) -> bool:
         """Whether a transaction is open, by what the server said last."""

@@ -186,6 +186,12 @@ def _collation(connection: Connection) -> str:
 def _looked_at(raw: Any, address: Address) -> str | None:
     cursor = raw.cursor()
     address.dialect.check(cursor)
+    found = _found(cursor, address)
+    raw.rollback()  # what was only looked at stands in nobody's way
+    return found
+
+
+def _found(cursor: Any, address: Address) -> str | None:
     try:
         cursor.execute(f"SELECT version_num FROM {VERSION_TABLE}")
     except Exception as error:

@@ -87,7 +87,7 @@ class MySQL(ServerDialect):
         return pymysql.connect(*args, **{"charset": "utf8mb4", **bounded, **given})
 
     def prepare(self, raw: Any) -> None:
-        raw.autocommit(True)  # AX says BEGIN itself
+        raw.autocommit(False)  # a transaction begins with its first statement, which saves a word
         cursor = raw.cursor()
         for statement in _SESSION:
             cursor.execute(statement.format(level="READ COMMITTED"))
@@ -108,7 +108,6 @@ class MySQL(ServerDialect):
             raise StoreError(f"{version} is too old for AX: it needs {self.oldest}, or newer")
 
     def begin(self, cursor: Any, durable: bool, names: Sequence[int] = ()) -> None:
-        cursor.execute("START TRANSACTION")
         if names:
             self.lock(cursor, names)
 
@@ -117,8 +116,7 @@ class MySQL(ServerDialect):
         cursor.execute(f"SELECT n FROM ax_stripe WHERE n IN ({numbers}) ORDER BY n FOR UPDATE")
 
     def begin_reading(self, cursor: Any) -> None:
-        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        cursor.execute("START TRANSACTION READ ONLY")
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
     def in_transaction(self, raw: Any) -> bool:
         return bool(raw.server_status & 1)

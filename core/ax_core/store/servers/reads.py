@@ -45,7 +45,7 @@ class ServerReads:
             try:
                 result = op(Tx(cursor, self._dialect))
             finally:
-                cursor.execute("ROLLBACK")
+                self._dialect.say(cursor, "ROLLBACK")
         except BaseException as error:
             self._pool.drop(raw)
             if self._dialect.lost(error):

@@ -55,7 +55,8 @@ class Writes:
     def _once(self, op: Op[T], name: str, durable: bool, patience: Patience) -> T:
         raw = self._pool.take(patience.left)
         cursor = raw.cursor()
-        tx = ServerTx(cursor, self._dialect, durable)
+        # A server that crashes is no rare power cut: what a caller was told is on disk before, reads included.
+        tx = ServerTx(cursor, self._dialect, durable or name != "admit")
         try:
             result = op(tx)
             leave(tx, self._clock.new_id(), self._clock.now())
@@ -85,7 +86,7 @@ class Writes:
 
     def commit(self, raw: Any, cursor: Any) -> None:
         """COMMIT, and believe it only where the server says so: what had failed is rolled back without an error."""
-        cursor.execute("COMMIT")
+        self._dialect.say(cursor, "COMMIT")
         if (cursor_says := getattr(cursor, "statusmessage", None)) not in (None, "COMMIT"):
             raise StoreError(
                 f"the database {self._where} answered COMMIT with {cursor_says}: nothing was stored"
@@ -118,7 +119,7 @@ class Writes:
                     raise
             tx = ServerTx(cursor, self._dialect, False)
             found = landed(tx, proof)
-            cursor.execute("ROLLBACK")
+            self._dialect.say(cursor, "ROLLBACK")
         except BaseException:
             self._pool.drop(raw)
             raise
@@ -129,7 +130,7 @@ class Writes:
         if isinstance(error, Exception) and not self._dialect.lost(error):
             try:
                 if tx.begun:
-                    cursor.execute("ROLLBACK")
+                    self._dialect.say(cursor, "ROLLBACK")
                 self._pool.give_back(raw)
                 return
             except Exception:  # closing it rolls back

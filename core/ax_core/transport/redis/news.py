@@ -13,14 +13,16 @@ from .link import BLOCK, Link
 from .wire import Command, Wire
 
 BEGINNING = "0"
+TOGETHER = 10
+"""Events in one entry at most: what happens at the same time is told together."""
 _POSITION = re.compile(r"\d{1,20}(-\d{1,20})?")
 
 
 def announcing(stream: str, events: Sequence[Mapping[str, Any]]) -> list[Command]:
-    """What adds these events."""
+    """What adds these events, several to an entry."""
     return [
-        ("XADD", stream, "MAXLEN", "~", EVENTS_KEPT, "*", "e", json.dumps(event, separators=(",", ":")))
-        for event in events
+        ("XADD", stream, "MAXLEN", "~", EVENTS_KEPT, "*", "e", _text(events[at : at + TOGETHER]))
+        for at in range(0, len(events), TOGETHER)
     ]
 
 
@@ -69,7 +71,7 @@ class Reading:
             entries = got[0][1] if got else ()
             if entries or not blocking:
                 seen = entries[-1][0].decode() if entries else position
-                return News([event for _, raw in entries if (event := _event(raw))], seen, gap)
+                return News([event for _, raw in entries for event in _events(raw)], seen, gap)
 
     def _ask(self, wire: Wire, command: Command) -> list[Any]:
         replies = wire.ask(command)
@@ -86,9 +88,13 @@ def _same(a: str, b: str) -> bool:
     return _order(a) == _order(b)
 
 
-def _event(raw: list[bytes]) -> dict[str, Any] | None:
+_text = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def _events(raw: list[bytes]) -> list[dict[str, Any]]:
     try:
-        event = json.loads(dict(zip(raw[::2], raw[1::2], strict=True))[b"e"])
+        found = json.loads(dict(zip(raw[::2], raw[1::2], strict=True))[b"e"])
     except (KeyError, ValueError):
-        return None  # somebody else's; there is nothing to tell
-    return event if isinstance(event, dict) else None
+        return []  # somebody else's; there is nothing to tell
+    # one of an earlier version stands alone
+    return [event for event in (found if isinstance(found, list) else [found]) if isinstance(event, dict)]

@@ -1,0 +1,98 @@
+"""Framework tools, wrapped in a module of ``imports``, run in workers; to their agent they are the tools they were."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from langchain_core.messages import ToolMessage
+
+from support.workers import WorkerProcess
+
+pytestmark = pytest.mark.slow
+
+
+def imported(name: str, shop: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The module as this process has it, and a worker that has imported it too."""
+    monkeypatch.setenv("SHOP_URL", shop.url)
+    monkeypatch.setenv("SHOP_QUEUE", shop.queue)
+    monkeypatch.setenv("SHOP_WORLD", str(shop.world.port))
+    sys.modules.pop(name, None)
+    module: Any = importlib.import_module(name)
+    with WorkerProcess(shop.folder, shop.url, shop.queue, shop.world.port, target=f"{name}:ax") as worker:
+        module.worker = worker.child.pid
+        yield module
+    module.ax.close(drain=0)
+    sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def chain(on_file: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    yield from imported("support.chain_shop", on_file, monkeypatch)
+
+
+@pytest.fixture
+def index(on_file: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    pytest.importorskip("llama_index.core")
+    yield from imported("support.index_shop", on_file, monkeypatch)
+
+
+def call(module: Any, name: str, **args: Any) -> Any:
+    """A call as an agent makes it."""
+    (tool,) = (t for t in module.tools if t.name == name)
+    return tool.invoke({"type": "tool_call", "name": name, "args": args, "id": f"call-{name}"})
+
+
+def test_a_wrapped_tool_runs_in_a_worker_and_answers_its_agent(chain: Any, on_file: Any) -> None:
+    answer = call(chain, "refund", order="7", amount=10)
+    (effect,) = on_file.effects("7")
+    assert effect["pid"] == chain.worker
+    assert isinstance(answer, ToolMessage)
+    assert (answer.name, answer.tool_call_id, answer.status) == ("refund", "call-refund", "success")
+    assert str(effect["seq"]) in answer.text
+
+
+async def test_an_async_tool_runs_on_the_loop_of_the_worker(chain: Any) -> None:
+    (tool,) = (t for t in chain.tools if t.name == "look")
+    assert await tool.ainvoke({"order": "7"}) == {"order": "7", "pid": chain.worker}
+
+
+def test_an_artifact_comes_back(chain: Any) -> None:
+    answer = call(chain, "invoice", order="7")
+    assert answer.content == "invoice of 7"
+    assert answer.artifact == {"pid": chain.worker}
+
+
+def test_a_tool_that_is_given_more_than_its_arguments_stays_here_and_that_is_said(
+    chain: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tool,) = (t for t in chain.tools if t.name == "whoami")
+    with caplog.at_level(logging.WARNING, "ax"):
+        said = tool.invoke({}, config={"configurable": {"thread_id": "t1"}})
+    assert said == {"thread": "t1", "pid": os.getpid()}
+    assert any("more than its arguments" in r.getMessage() for r in caplog.records)
+
+
+def test_what_a_tool_raises_in_a_worker_reaches_the_agent(chain: Any) -> None:
+    """An exception of the same type and words: the framework handles it as if it had been raised here."""
+    with pytest.raises(ValueError, match="no order 7"):
+        call(chain, "broken", order="7")
+
+
+async def test_llama_index_tools_run_in_a_worker_too(index: Any, on_file: Any) -> None:
+    """Sync and async, with the output that their framework makes of it."""
+    refund, look, broken = index.tools
+    output = refund.call(order="7", amount=10)
+    (effect,) = on_file.effects("7")
+    assert effect["pid"] == index.worker
+    assert output.tool_name == "refund"
+    assert output.raw_output == {"receipt": effect["seq"]}
+    assert output.is_error is False
+    assert (await look.acall(order="8")).content == f"8 by {index.worker}"
+    with pytest.raises(ValueError, match="no order 9"):
+        broken.call(order="9")
