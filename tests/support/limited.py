@@ -40,9 +40,3 @@ def most_at_once(entries: list[Row]) -> int:
         now += {"in": 1, "out": -1}.get(entry["kind"], 0)
         most = max(most, now)
     return most
-
-
-def most_within(entries: list[Row], seconds: float) -> int:
-    """How many came in within any time of that length."""
-    at = [entry["at"] for entry in entries if entry["kind"] == "in"]
-    return max((sum(begin <= each < begin + seconds for each in at) for begin in at), default=0)

@@ -107,10 +107,13 @@ class Tooling:
             raise PolicyError(
                 f"tool {tool.name!r}: where='worker' needs workers, and this AX has no queue= to reach them by"
             )
-        self._check_kept(tool)
+        undo = undo_tool(self._core, self._ns, tool)
+        for each in (tool, undo):
+            if each is not None:
+                self._check_kept(each)
         self._core.registry.add(tool)
         self._core.publish(self._ns, tool)
-        if (undo := undo_tool(self._core, self._ns, tool)) is not None:
+        if undo is not None:
             self._core.registry.add(undo)
             self._core.publish(self._ns, undo)
         if (texts := tool.doubtful_arguments) and tool.effect is Effect.UNSAFE:

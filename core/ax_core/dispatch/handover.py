@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any, Protocol
 
-from .hands import Slot, attempt, do, given_up
+from .hands import Slot, apart, attempt, do, given_up
 from .steps import Ended, Enter, Step
 from .wiring import Wiring
 
@@ -60,7 +60,12 @@ class Handover:
             self._over(None, error)
 
     def _act(self, step: Step) -> Any:
-        if not isinstance(step, Enter) or step.deadline is None or step.body.is_async:
+        if (
+            not isinstance(step, Enter)
+            or step.deadline is None
+            or step.body.is_async
+            or apart(step, self._wiring)
+        ):
             return do(step, self._wiring)
         if step.deadline <= self._wiring.clock.monotonic():
             return do(step, self._wiring)

@@ -79,7 +79,7 @@ class Inside:
             return
         context = InnerContext(row, remaining, self, core.clock, core.codec, self._resources)
         self._context = context
-        body = Body(bound(tool), json.loads(row.payload), tool.policy, context, is_async=False)
+        body = Body(tool.apart or bound(tool), json.loads(row.payload), tool.policy, context, is_async=False)
         self._wire.send("begun")
         outcome, leaving = body()
         self._context = None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from ..clock import Clock
 from ..errors import TransportError
@@ -22,6 +22,9 @@ AWAY = 1.0
 """The same while the queue is away: a limit that nobody can ask about lets nothing pass."""
 
 
+Turn = Literal["now", "later", "never"]
+
+
 class Waiting(NamedTuple):
     """A task in a line. ``delivery``: what the queue handed out for it, which is kept meanwhile."""
 
@@ -31,9 +34,9 @@ class Waiting(NamedTuple):
 
 
 class Begin(Protocol):
-    """Begins a task whose turn it is, in a slot of its own; False: it is in one already."""
+    """Begins tasks whose turn it is, each in a slot of its own; how many there are that had none already."""
 
-    def __call__(self, task_id: str, ns: str, delivery: Delivery | None, admitted: bool) -> bool: ...
+    def __call__(self, jobs: Sequence[Waiting], admitted: bool) -> int: ...
 
 
 @dataclass
@@ -64,15 +67,15 @@ class Lines:
         self._held: dict[str, str] = {}
         self._lock, self._advancing, self._placing = threading.Lock(), threading.Lock(), threading.Lock()
 
-    def admits(self, tool: Tool[..., Any], waiting: Waiting) -> bool:
-        """Whether a task may run now; else it stands in line, or was turned away where that is too long."""
+    def turn(self, tool: Tool[..., Any], waiting: Waiting) -> Turn:
+        """Whether a task may run now; else it stands in line, or is turned away where too many do."""
         with self._lock:
             line = self._lines.get(tool.name)
             if line is not None and line.waiting:
                 return self._stand(line, waiting)
         wait = self._ask(tool, waiting.task_id)
         if wait <= 0:
-            return True
+            return "now"
         with self._lock:
             line = self._lines.setdefault(tool.name, Line(tool, 0.0))
             if not line.waiting:
@@ -128,11 +131,12 @@ class Lines:
     def __len__(self) -> int:
         return len(self._standing)
 
-    def _stand(self, line: Line, waiting: Waiting) -> bool:
-        if len(self._standing) < MOST and waiting.task_id not in self._standing:
-            self._standing.add(waiting.task_id)
-            line.waiting.append(waiting)
-        return False
+    def _stand(self, line: Line, waiting: Waiting) -> Turn:
+        if len(self._standing) >= MOST:
+            return "never"
+        self._standing.add(waiting.task_id)
+        line.waiting.append(waiting)
+        return "later"
 
     def _first(self, line: Line) -> int:
         """Let the first of a line go, if it may."""
@@ -147,7 +151,7 @@ class Lines:
                 return 0
             line.waiting.popleft()
             self._standing.discard(first.task_id)
-        if self._begin(*first, admitted=True):
+        if self._begin([first], admitted=True):
             return 1
         # The thread that brought it here has not left its slot yet, or another entry of it runs: it asks again.
         self.over(first.task_id)

@@ -9,10 +9,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ..app.serve import runner_of
-from ..dispatch import Runner, Seat, Wiring, acarry_out, carry_out, following
+from ..dispatch import Runner, Seat, Wiring, acarry_out, following
 from ..dispatch.claim import claim_seen
 from ..dispatch.handover import Handover
 from ..errors import AXError
@@ -50,7 +50,7 @@ class Running:
         self._deadlines: PassingDeadlines | None = None
 
     def look(self, task_ids: Sequence[str], ns: str) -> list[Begun]:
-        """These tasks, in their order, and what to run them with; nothing is claimed.
+        """How these tasks stand, and what to run them with; in their order.
 
         One whose tool is not known here is left as it is, for a worker that knows it.
         """
@@ -58,37 +58,22 @@ class Running:
         found = {row.id: row for row in wiring.db.read(lambda tx: tasks.several(tx, task_ids))}
         return [self._looked_at(found.get(task_id), ns) for task_id in task_ids]
 
-    def claim(self, looked: Sequence[Begun], ns: str) -> list[Begun]:
+    def claim(self, looked_at: Sequence[Begun], ns: str) -> list[Begun]:
         """Claim those of these tasks that are ready, in one commit; in their order."""
-        wiring = self.core.wiring(ns)
-        ready = [
-            (each.row, each.runner) for each in looked if each.row is not None and each.runner is not None
-        ]
-        seats = iter(self._seats(ready, wiring))
-        return [each if each.runner is None else replace(each, seat=next(seats)) for each in looked]
+        ready = [(b.row, b.runner) for b in looked_at if b.row is not None and b.runner is not None]
+        seats = iter(self._seats(ready, self.core.wiring(ns)))
+        return [b if b.row is None or b.runner is None else replace(b, seat=next(seats)) for b in looked_at]
 
-    def attempt(self, begun: Begun) -> TaskRow:
-        """Claim a task, if it still may be, and make one attempt; the row as it then stands.
+    def attempt(self, looked_at: Begun, ns: str, over: Over) -> None:
+        """Claim a task and see it through, in a process of its own where its tool wants one, which is ready before.
 
         Raises:
-            CellFailed: it needs a process of its own, which cannot be started; nothing was claimed.
+            CellFailed: it cannot be started; nothing was claimed.
         """
-        row, runner = begun.row, begun.runner
-        assert row is not None
-        assert runner is not None
-        wiring = self.core.wiring(row.ns)
-        steps = following(Seat(row, how="attached"), runner, wiring, 0.0, detached=True, once=True)
-        cells = self._cells if runner.tool.policy.isolation == "process" else None
-        with nullcontext() if cells is None else cells.ready_for(row.id):
-            try:
-                if runner.is_async:
-                    return cast(TaskRow, self.on_loop(acarry_out(steps, wiring)).row)
-                return carry_out(steps, wiring).row
-            except AXError:
-                pass  # its verdict is on record, for whoever asks
-            except Exception as error:
-                self.core.hooks.complain(f"task {row.id} ({row.tool}) could not be run", error)
-        return wiring.db.read(lambda tx: tasks.get(tx, row.id)) or row
+        row, runner = looked_at.row, looked_at.runner
+        cells = None if runner is None or runner.tool.policy.isolation != "process" else self._cells
+        with nullcontext() if cells is None or row is None else cells.ready_for(row.id):
+            self.see(self.claim([looked_at], ns)[0], ns, over)
 
     def _looked_at(self, row: TaskRow | None, ns: str) -> Begun:
         if row is None or row.ns != ns or row.state not in READY:
@@ -129,7 +114,7 @@ class Running:
             over(begun.row, True)
             return
         wiring = self.core.wiring(ns)
-        steps = following(begun.seat, begun.runner, wiring, 0.0, detached=True)
+        steps = following(begun.seat, begun.runner, wiring, 0.0, detached=True, once=True)
         ended = partial(self._ended, begun, wiring, over)
         if begun.runner.is_async:
             try:

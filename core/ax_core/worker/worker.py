@@ -30,10 +30,10 @@ RECYCLED = 75
 """Exit code of a worker whose threads hang in tools: it wants to be started anew."""
 FENCED = 70
 """Exit code of a worker that could not renew its leases: whoever restarts it finds nothing half done by it."""
-INTERRUPT_SECONDS = 10.0
-"""What killed bodies get to be recorded, once the drain is over."""
 Taken = tuple[str, str, Delivery | None]
 """A task, its namespace, and what the queue handed out for it."""
+INTERRUPT_SECONDS = 10.0
+"""What killed bodies get to be recorded, once the drain is over."""
 log = logging.getLogger("ax")
 
 
@@ -132,7 +132,7 @@ class Worker:
         if limiter is not None:
             lease = core.settings.lease
             self._lines = upkeep.lines = Lines(
-                limiter, core.clock, core.owner, lease, self._begin_admitted, upkeep.ring
+                limiter, core.clock, core.owner, lease, self.begin, upkeep.ring
             )
         core.threads.spawn(upkeep.run)
         threading.Thread(target=self._guard, name="ax-guard", daemon=True).start()
@@ -206,15 +206,12 @@ class Worker:
         """Threads of bodies that were given up and have not ended."""
         return sum(a.given_up for a in self._core.live.all()) if self._source is not None else 0
 
-    def begin(self, jobs: Sequence[Taken]) -> int:
-        """Begin tasks of one namespace, each in a slot of its own; how many there are that were not in one already."""
-        return self._begin(jobs, False)
+    def begin(self, jobs: Sequence[Taken], admitted: bool = False) -> int:
+        """Begin tasks of one namespace, each in a slot of its own; how many there are that had none already.
 
-    def _begin_admitted(self, task_id: str, ns: str, delivery: Delivery | None, admitted: bool) -> bool:
-        """Begin a task that its tool's limits let pass."""
-        return self._begin([(task_id, ns, delivery)], admitted) == 1
-
-    def _begin(self, jobs: Sequence[Taken], admitted: bool) -> int:
+        Args:
+            admitted: the limits of their tools let them pass.
+        """
         taken = [job for job in jobs if self._take(*job)]
         if taken:
             self._pace.spend(len(taken))
@@ -238,84 +235,78 @@ class Worker:
         self._acks.done(delivery._replace(job=delivery.job._replace(reply_to=None)))
 
     def _is_double(self, delivery: Delivery) -> bool:
-        """Whether it is another entry than the one whose task is here: that one is kept until it is done."""
+        """Whether it is another entry than the one whose task is in a slot: that one is kept until it is done."""
         held = self.slots.deliveries + ([] if self._lines is None else self._lines.deliveries)
         return all(delivery.receipt != each.receipt for each in held)
 
     def _work(self, taken: Sequence[Taken], admitted: bool) -> None:
-        """Claim what may run at once together; what only a worker can keep in bounds goes its own way."""
         ns = taken[0][1]
         try:
-            looked = list(
-                zip(taken, self._running.look([task_id for task_id, _, _ in taken], ns), strict=True)
-            )
-            for job, each in looked:
-                if _bounded(each):
-                    self._core.threads.spawn(partial(self._attempt, job, each, admitted))
-            plain = [(job, each) for job, each in looked if not _bounded(each)]
-            begun = self._running.claim([each for _, each in plain], ns)
+            found = self._running.look([task_id for task_id, _, _ in taken], ns)
         except Exception as error:
-            # The store is away: the jobs stay with this worker until they are reclaimed, or the tasks are looked for.
-            self._core.hooks.complain(f"task {taken[0][0]} could not be run", error)
-            for task_id, _, _ in taken:
-                self.slots.give(task_id)
+            self._away(taken, error)
             return
-        each_of = [partial(self._see, job, found) for (job, _), found in zip(plain, begun, strict=True)]
-        for see in each_of[1:]:
+        passed = [(j, f) for j, f in zip(taken, found, strict=True) if admitted or self._admits(j, f)]
+        apart = [each for each in passed if _isolated(each[1])]
+        rest = [each for each in passed if not _isolated(each[1])]
+        each = [partial(self._see_apart, job, seen) for job, seen in apart]
+        try:
+            begun = self._running.claim([seen for _, seen in rest], ns)
+        except Exception as error:
+            self._away([job for job, _ in rest], error)
+        else:
+            each += [partial(self._see, job, seen) for (job, _), seen in zip(rest, begun, strict=True)]
+        for see in each[1:]:
             self._core.threads.spawn(see)
-        if each_of:
-            each_of[0]()
+        if each:
+            each[0]()
+
+    def _away(self, jobs: Sequence[Taken], error: Exception) -> None:
+        """The store is away: the jobs stay with this worker until they are reclaimed, or the tasks are looked for."""
+        for task_id, _, _ in jobs:
+            self._core.hooks.complain(f"task {task_id} could not be run", error)
+            self._let_go(task_id)
+
+    def _admits(self, job: Taken, found: Begun) -> bool:
+        """Whether the limits of its tool let a task pass; else it stands in line, and costs no slot."""
+        tool = None if found.runner is None else found.runner.tool
+        if tool is None or self._lines is None or not (tool.policy.rate or tool.policy.concurrency):
+            return True
+        turn = self._lines.turn(tool, Waiting(*job))
+        if turn == "now":
+            return True
+        self._pace.spend(-1)
+        if turn == "never" and job[2] is not None:
+            self._drop(job[2])  # too many stand there: it is found in the database again
+        self.slots.give(job[0])
+        return False
 
     def _see(self, job: Taken, begun: Begun) -> None:
         self._running.see(begun, job[1], partial(self._over_with, job, begun))
 
-    def _over_with(self, job: Taken, begun: Begun, row: TaskRow | None, certain: bool) -> None:
-        task_id, _, delivery = job
-        with self.slots.kept(task_id):
-            if not certain:
-                return  # the job stays with this worker until it is reclaimed, or the task is looked for
-            if delivery is not None:
-                self._acks.done(delivery)
-        self._again(begun, row, delivery)
+    def _see_apart(self, job: Taken, found: Begun) -> None:
+        try:
+            self._running.attempt(found, job[1], partial(self._over_with, job, found))
+        except Exception as error:  # nothing was claimed
+            self._core.hooks.complain(f"task {job[0]} could not be run", error)
+            self._let_go(job[0])
 
-    def _attempt(self, job: Taken, begun: Begun, admitted: bool) -> None:
-        """Make one attempt at a task whose tool has limits, or needs a process of its own."""
+    def _over_with(self, job: Taken, before: Begun, row: TaskRow | None, certain: bool) -> None:
         task_id, _, delivery = job
-        with self.slots.kept(task_id):
-            try:
-                if not (admitted or self._admits(begun, delivery)):
-                    return
-                row = self._running.attempt(begun)
-            except Exception as error:
-                self._core.hooks.complain(f"task {task_id} could not be run", error)
-                return
-            finally:
-                if self._lines is not None:
-                    self._lines.over(task_id)
-            if delivery is not None:
-                self._acks.done(delivery)
-        self._again(begun, row, delivery)
-
-    def _again(self, begun: Begun, row: TaskRow | None, delivery: Delivery | None) -> None:
+        if (
+            certain and delivery is not None
+        ):  # else the job stays until it is reclaimed, or the task is looked for
+            self._acks.done(delivery)
+        self._let_go(task_id)
         # Only now: this worker takes a job for what is in one of its slots for a double.
-        if row is not None and begun.row is not None and _comes_again(begun.row, row):
+        if certain and row is not None and before.row is not None and _comes_again(before.row, row):
             assert self._upkeep is not None
             self._upkeep.retry(row, delivery.job.reply_to if delivery is not None else None)
 
-    def _admits(self, begun: Begun, delivery: Delivery | None) -> bool:
-        """Whether the limits of its tool let a task pass; else it stands in line, and costs no slot."""
-        row, runner = begun.row, begun.runner
-        if row is None or runner is None or self._lines is None:
-            return True
-        policy = runner.tool.policy
-        if not (policy.rate or policy.concurrency):
-            return True
-        if self._lines.admits(runner.tool, Waiting(row.id, row.ns, delivery)):
-            return True
-        self._pace.spend(-1)
-        if delivery is not None and row.id not in self._lines:
-            self._drop(delivery)  # too many stand there: it is found in the database again
-        return False
+    def _let_go(self, task_id: str) -> None:
+        if self._lines is not None:
+            self._lines.over(task_id)
+        self.slots.give(task_id)
 
     def _guard(self) -> None:
         """End the process before a lease of its own can have expired: nobody must act under a claim that is over.
@@ -337,9 +328,8 @@ class Worker:
                 self.stop()
 
 
-def _bounded(begun: Begun) -> bool:
-    """Whether a task's tool has limits, or needs a process of its own."""
-    return begun.runner is not None and begun.runner.tool.policy.kept_by_workers is not None
+def _isolated(found: Begun) -> bool:
+    return found.runner is not None and found.runner.tool.policy.isolation == "process"
 
 
 def _comes_again(before: TaskRow, row: TaskRow) -> bool:
