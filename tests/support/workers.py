@@ -17,7 +17,7 @@ from support.axd import COMMAND
 from support.servers.process import free_port
 from support.surroundings import SURROUNDINGS
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 WORKSHOP = "support.workshop:make"
 
 
