@@ -10,8 +10,8 @@ NEEDS = ("taskiq", "taskiq_redis")
 if url := os.environ.get("AX_BENCH_REDIS"):
     from taskiq_redis import RedisAsyncResultBackend, RedisStreamBroker
 
-    broker = RedisStreamBroker(url, consumer_id="0").with_result_backend(
-        RedisAsyncResultBackend(url, result_ex_time=600)
+    broker = RedisStreamBroker(url, consumer_id="0", socket_timeout=600).with_result_backend(
+        RedisAsyncResultBackend(url, result_ex_time=600, socket_timeout=600)
     )
 
     @broker.task

@@ -1,8 +1,8 @@
 """Shared commits: concurrent callers' operations go into one transaction, and each is answered after COMMIT.
 
-Whoever finds nobody leading leads (see :mod:`.line`): it takes what is in line, runs each operation, commits once,
-and hands the lead to the next that waits. If one of them fails, all are undone and run again, each alone. A caller
-that is alone pays nothing for this. Callers on an event loop never lead on it: a helper thread does.
+Whoever finds nobody leading leads (see :mod:`.line`): it takes what is in line, runs each operation under a savepoint
+of its own, commits once, and hands the lead to the next that waits. A caller that is alone pays nothing for this.
+Callers on an event loop never lead on it: a helper thread does.
 """
 
 from __future__ import annotations
@@ -179,9 +179,7 @@ class Commits:
             return True
         try:
             for item in batch:
-                # An error among several undoes them all, and each is then run alone: a savepoint for each would
-                # cost everybody what hardly ever happens.
-                if not self._run(cursor, item):
+                if not (self._run_alone(cursor, item) if alone else self._run_beside(raw, cursor, item)):
                     self._rollback(raw)
                     return alone
             for item in batch:
@@ -197,7 +195,7 @@ class Commits:
             faults.point(item.name + ".after_commit")
         return True
 
-    def _run(self, cursor: Any, item: Item) -> bool:
+    def _run_alone(self, cursor: Any, item: Item) -> bool:
         assert item.op is not None
         item.error, item.tx = None, Tx(cursor, self._dialect)
         try:
@@ -205,6 +203,16 @@ class Commits:
         except Exception as error:
             item.error, item.tx = self._explain(error), None
             return False
+        return True
+
+    def _run_beside(self, raw: Any, cursor: Any, item: Item) -> bool:
+        """Run one of several; False: its error ended the whole transaction."""
+        cursor.execute("SAVEPOINT op")
+        if not self._run_alone(cursor, item):
+            if not raw.in_transaction:
+                return False
+            cursor.execute("ROLLBACK TO op")
+        cursor.execute("RELEASE op")
         return True
 
     def _settle(self) -> None:

@@ -1,0 +1,135 @@
+"""What comes together in a worker is done together, and each task still stands for itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ax_core import AX
+from ax_core.clock import SystemClock
+from ax_core.ports import Delivery, Job
+from ax_core.worker import running
+from ax_core.worker.acks import Acks
+from ax_core.worker.deadlines import PassingDeadlines
+from ax_core.worker.running import Running
+
+PATIENCE = 20.0
+NOBODY = "redis://127.0.0.1:1/0"
+
+
+class SlowSource:
+    """Remembers what was taken off in one go; the first time only when it may."""
+
+    def __init__(self) -> None:
+        self.gone: list[list[str]] = []
+        self.entered, self.may = threading.Event(), threading.Event()
+
+    def done(self, deliveries: list[Delivery]) -> bool:
+        self.gone.append([delivery.job.task_id for delivery in deliveries])
+        self.entered.set()
+        assert self.may.wait(PATIENCE)
+        return True
+
+
+def test_what_ends_while_others_are_taken_off_goes_in_the_next_round_trip() -> None:
+    """Together, by the thread that is at it; nobody is left behind."""
+    source = SlowSource()
+    acks = Acks(source)  # type: ignore[arg-type]
+    first = threading.Thread(target=acks.done, args=(_delivery("a"),))
+    first.start()
+    assert source.entered.wait(PATIENCE)
+    for name in "bcd":
+        acks.done(_delivery(name))
+    source.may.set()
+    first.join(PATIENCE)
+    assert source.gone == [["a"], ["b", "c", "d"]]
+
+
+def test_a_deadline_that_passes_is_told_and_one_that_was_removed_is_not() -> None:
+    """Also one that is added while a later one is waited for."""
+    clock = SystemClock()
+    deadlines = PassingDeadlines(clock)
+    thread = threading.Thread(target=deadlines.run, daemon=True)
+    thread.start()
+    passed, never = threading.Event(), threading.Event()
+    now = clock.monotonic()
+    deadlines.add(now + 3600, never.set)
+    deadlines.remove(deadlines.add(now + 0.01, never.set))
+    deadlines.add(now + 0.02, passed.set)
+    assert passed.wait(PATIENCE)
+    assert not never.is_set()
+    deadlines.stop()
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
+
+
+@pytest.fixture
+def queued(tmp_path: Path) -> Iterator[tuple[Running, AX, list[str]]]:
+    """A worker's side, its AX and three tasks that wait for it."""
+    url = f"sqlite:///{tmp_path}/ax.db"
+    with _ax(url) as client:
+        ids = [str(client.submit("nothing", {"x": number})) for number in range(3)]
+        with _ax(url) as worker:
+            worker._core.serving = True
+            worker._core.wiring("default")
+            yield Running(worker._core), worker, ids
+
+
+def test_tasks_that_were_fetched_together_are_claimed_in_one_commit(
+    queued: tuple[Running, AX, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each by its own guarded move: whoever comes second gets none of them."""
+    side, ax, ids = queued
+    writes: list[str] = []
+    commits = ax._core.db.commits  # type: ignore[attr-defined]
+    run = commits.run
+    monkeypatch.setattr(
+        commits, "run", lambda op, name, durable: writes.append(name) or run(op, name, durable)
+    )
+    begun = side.claim(ids, "default")
+    assert [b.row.id for b in begun if b.row] == ids
+    assert all(b.seat is not None and b.seat.claimed for b in begun)
+    assert writes == ["claim"]
+    again = side.claim(ids, "default")
+    assert not any(b.seat is not None and b.seat.claimed for b in again)
+
+
+def test_a_claim_that_fails_takes_no_other_with_it(
+    queued: tuple[Running, AX, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of the shared commit is stored, and each task is then seen on its own."""
+    side, ax, ids = queued
+    real = running.claim_seen
+
+    def odd(tx: Any, row: Any, *rest: Any) -> Any:
+        if row.id == ids[1]:
+            raise RuntimeError("this one only")
+        return real(tx, row, *rest)
+
+    monkeypatch.setattr(running, "claim_seen", odd)
+    begun = side.claim(ids, "default")
+    assert [ax.get(task_id).state for task_id in ids] == ["QUEUED"] * 3
+    ended: list[str] = []
+    for each in begun:
+        side.see(each, "default", lambda row, certain: ended.append(row.state))  # type: ignore[union-attr]
+    side.close()
+    assert ended == ["SUCCESS"] * 3
+
+
+def _delivery(name: str) -> Delivery:
+    return Delivery(Job(name, "default"), 1, ("stream", name))
+
+
+def _ax(url: str) -> AX:
+    ax = AX(url, queue=NOBODY)
+
+    @ax.tool(effect="read", where="worker")
+    def nothing(x: int) -> int:
+        """Do nothing."""
+        return x
+
+    return ax
