@@ -21,6 +21,7 @@ from support.servers.redis import Redis
 from support.storm.plan import Blow, Call, Plan, plan
 from support.storm.storm import Storm
 
+SHORT = int(os.environ.get("AX_CHAOS_SEED") or 1)
 SEED = int(os.environ.get("AX_CHAOS_SEED") or random.SystemRandom().randrange(1 << 32))
 STORMS = int(os.environ.get("AX_CHAOS_STORMS") or 3)
 CALLS = int(os.environ.get("AX_CHAOS_CALLS") or 2000)
@@ -41,7 +42,9 @@ class Coast:
             name = self.database.fresh()
             url = self.database.url(name)
         print(f"storm seed {drawn.seed} on {self.kind}")
-        with Storm(drawn, self.folder, url, self.redis.url, self.redis, self.world, self.database, **env) as storm:
+        with Storm(
+            drawn, self.folder, url, self.redis.url, self.redis, self.world, self.database, **env
+        ) as storm:
             yield storm
 
 
@@ -76,8 +79,9 @@ def play(coast: Coast, drawn: Plan) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_short_storm(coast: Coast) -> None:
+    """Every kind of blow once, within seconds."""
     servers = coast.database is not None
-    play(coast, plan(int(os.environ.get("AX_CHAOS_SEED") or 1), calls=60, seconds=12.0, blows=17 if servers else 12, servers=servers))
+    play(coast, plan(SHORT, calls=60, seconds=12.0, blows=17 if servers else 12, servers=servers))
 
 
 @pytest.mark.chaos
@@ -96,11 +100,16 @@ def test_a_storm_goes_red_where_workers_repeat_what_is_in_doubt(
     coast: Coast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The judge sees the second effect, and the attempt after one that was lost in doubt."""
-    calls = [Call(n / 8, "unsafe_here", f"r-{n}", {"subject": f"r-{n}", "dwell": 0.3}, n % 2 == 0) for n in range(24)]
+    calls = [
+        Call(n / 8, "unsafe_here", f"r-{n}", {"subject": f"r-{n}", "dwell": 0.3}, n % 2 == 0)
+        for n in range(24)
+    ]
     kills = [Blow(1.0 + n, "kill", n % 2, 0.0) for n in range(3)]
     monkeypatch.setattr(recover, "decide", recover.decide)  # put back afterwards what is broken here
     sabotage.commit(["requeue what is in doubt"])
-    with coast.storm(Plan(0, tuple(calls), tuple(kills), 2, 0.0), SHOP_SABOTAGE="requeue what is in doubt") as storm:
+    with coast.storm(
+        Plan(0, tuple(calls), tuple(kills), 2, 0.0), SHOP_SABOTAGE="requeue what is in doubt"
+    ) as storm:
         storm.play()
         found = storm.judge()
     assert any("was lost in doubt, and another followed" in what for what in found)

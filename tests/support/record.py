@@ -37,7 +37,7 @@ class Kept(NamedTuple):
 
 def read(url: str) -> dict[str, Kept]:
     """Everything on record in a database, by request id."""
-    stood = {task_id: state for task_id, state in rows(url, "SELECT id, state FROM ax_task")}
+    stood = dict(rows(url, "SELECT id, state FROM ax_task"))
     with AX(url) as ax:
         found: dict[str, Kept] = {}
         after: str | None = None
@@ -78,10 +78,10 @@ def business(url: str) -> Counter[str]:
     return Counter(subject for (subject,) in rows(url, "SELECT subject FROM business"))
 
 
-def rows(url: str, sql: str) -> list[Any]:
+def rows(url: str, sql: str) -> list[tuple[Any, ...]]:
     """What one query finds, asked past AX."""
     with create_engine(url, poolclass=NullPool).connect() as connection:
-        return list(connection.execute(text(sql)))
+        return [tuple(row) for row in connection.execute(text(sql))]
 
 
 def run(url: str, sql: str) -> None:

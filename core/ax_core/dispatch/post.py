@@ -128,7 +128,11 @@ class Post:
                 continue
             self._sending.release()
             # Something may have come between the last look and the release, and found this one still busy.
-            if not (self._outbox or self._news) or not self._closing.locked() or not self._sending.acquire(False):
+            if (
+                not (self._outbox or self._news)
+                or not self._closing.locked()
+                or not self._sending.acquire(False)
+            ):
                 return
 
     def _closed(self, within: float) -> bool:
@@ -143,7 +147,9 @@ class Post:
             try:
                 jobs = _taken(self._outbox)
                 if jobs and not self.transport.publish(jobs):
-                    self._outbox.extendleft(reversed(jobs))  # some may have arrived: a job that comes twice is dropped
+                    self._outbox.extendleft(
+                        reversed(jobs)
+                    )  # some may have arrived: a job that comes twice is dropped
                     return False
                 if news := _taken(self._news):
                     self.transport.announce(news)

@@ -44,7 +44,9 @@ class Upkeep:
         now = core.clock.monotonic()
         self.fetched = now
         self._kept = self._reclaimed = self._looked = self._looked_regardless = now
-        self._behind = ""  # the id of the last that was looked at, where there was no room for those behind it
+        self._behind = (
+            ""  # the id of the last that was looked at, where there was no room for those behind it
+        )
 
     def retry(self, row: TaskRow, reply_to: str | None) -> None:
         """Send a job for a task when its next attempt is due, from whichever worker then has room."""

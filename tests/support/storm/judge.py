@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from ax_core.decide import POISON
 from support.oracle import REPEATABLE, violations
 from support.outside import Row
 from support.record import Kept
+from support.storm.clients import AT_ONCE
 from support.storm.plan import Plan
 from support.workshop import LEASE
 
@@ -35,8 +37,7 @@ def judge(
     found += [f"{call.request}: it is not on record" for call in plan.calls if call.request not in record]
     for request, kept in record.items():
         found += [f"{request}: {what}" for what in _missing(kept)]
-        found += [f"{request}: {what}" for what in _stuck(kept, max(calm_since, asked_last.get(request, 0.0)))]
-    return found
+    return found + list(_stuck(record, asked_last, calm_since))
 
 
 def _missing(kept: Kept) -> Iterator[str]:
@@ -52,9 +53,18 @@ def _lost(kept: Kept) -> int:
     return sum(attempt.outcome in ("lost", "stopped") for attempt in kept.attempts)
 
 
-def _stuck(kept: Kept, since: float) -> Iterator[str]:
-    ended = kept.task.ended_at
-    late = 0.0 if ended is None else ended.timestamp() - since
-    if late > PERIODS * LEASE + GRACE:
-        tries = [(a.owner, a.outcome, a.started_at and round(a.started_at.timestamp() - since, 1)) for a in kept.attempts]
-        yield f"it came to rest {late:.1f} s after all was well again: {kept.verbs} {tries}"
+def _stuck(record: Mapping[str, Kept], asked_last: Mapping[str, float], calm_since: float) -> Iterator[str]:
+    """Nothing rests for longer than two leases once all is well, but behind others that were there before it."""
+    ends = sorted(
+        kept.task.ended_at.timestamp() for kept in record.values() if kept.task.ended_at is not None
+    )
+    for request, kept in record.items():
+        since = max(calm_since, asked_last.get(request, 0.0)) + PERIODS * LEASE + GRACE
+        ended = 0.0 if kept.task.ended_at is None else kept.task.ended_at.timestamp()
+        between = [since, *(end for end in ends if since < end < ended), ended]
+        idle = max(two - one for one, two in pairwise(between))
+        if len(between) > 2 + AT_ONCE or idle > GRACE:
+            tries = [
+                (a.owner, a.outcome, a.started_at and a.started_at.timestamp() - since) for a in kept.attempts
+            ]
+            yield f"{request}: it came to rest {ended - since:.1f} s too late: {kept.verbs} {tries}"

@@ -10,7 +10,15 @@ from support.agent_tools import FORMS, KINDS
 from support.workshop import LEASE
 
 WORKERS = ("kill", "kill", "term", "stop", "stop long")
-REDIS = ("redis killed", "redis restarted", "redis emptied", "redis flushed", "redis cut", "redis slow", "redis silent")
+REDIS = (
+    "redis killed",
+    "redis restarted",
+    "redis emptied",
+    "redis flushed",
+    "redis cut",
+    "redis slow",
+    "redis silent",
+)
 DATABASE = ("db killed", "db restarted", "db cut", "db slow", "db silent")
 
 

@@ -41,7 +41,15 @@ class Storm:
     """
 
     def __init__(
-        self, plan: Plan, folder: Path, url: str, queue: str, redis: Redis, world: World, database: Any = None, **env: str
+        self,
+        plan: Plan,
+        folder: Path,
+        url: str,
+        queue: str,
+        redis: Redis,
+        world: World,
+        database: Any = None,
+        **env: str,
     ) -> None:
         self.plan, self._folder, self._world, self._env = plan, folder, world, env
         self._url, self._queue, self._redis, self._database = url, queue, redis, database
@@ -86,20 +94,15 @@ class Storm:
             else:  # in the plan's own order, however long it takes to carry out
                 heapq.heappush(due, (at + what.lasts, next(number), self._weather.strike(what)))
         self.calm_since = time.time()
-        print(f"calm after {time.monotonic() - began:.1f} s, {len(clients.waiting)} wait, {len(self.restless())} restless")
         self._until(lambda: not clients.waiting, CALM + self.plan.calls[-1].at)
-        print(f"all answered after {time.monotonic() - began:.1f} s")
         self._until(lambda: not self.restless(), CALM)
-        print(f"all at rest after {time.monotonic() - began:.1f} s")
+        print(f"at rest {time.time() - self.calm_since:.1f} s after the last blow was over")
         self.told, self.unanswered, self.asked_last = clients.told, clients.waiting, clients.asked_last
 
-    def restless(self) -> list[Row]:
-        """What has not come to rest."""
+    def restless(self) -> list[tuple[Any, ...]]:
+        """What has not come to rest: (request, state)."""
         states = ", ".join(f"'{state}'" for state in RESTING)
-        return [
-            tuple(row)
-            for row in record.rows(self._url, f"SELECT request_id, state FROM ax_task WHERE state NOT IN ({states})")
-        ]
+        return record.rows(self._url, f"SELECT request_id, state FROM ax_task WHERE state NOT IN ({states})")
 
     def judge(self) -> list[str]:
         """Everything that is wrong afterwards, in words."""
@@ -111,6 +114,7 @@ class Storm:
     def _left_in_the_queue(self) -> list[str]:
         """Entries of tasks that are at rest do not stay on the streams."""
         with self._redis.client() as client:
+
             def left() -> dict[str, int]:
                 return {key: n for key in client.keys("*:queue:*") if (n := client.xlen(key))}
 

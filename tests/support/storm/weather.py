@@ -23,7 +23,12 @@ class Weather:
     """
 
     def __init__(
-        self, crew: Crew, redis: Redis, to_redis: Proxy, database: Any = None, to_database: Proxy | None = None
+        self,
+        crew: Crew,
+        redis: Redis,
+        to_redis: Proxy,
+        database: Any = None,
+        to_database: Proxy | None = None,
     ) -> None:
         self._crew, self._redis, self._database = crew, redis, database
         self._wires = {"redis": to_redis, "db": to_database}
