@@ -46,7 +46,7 @@ def read(url: str) -> dict[str, Kept]:
             for task in page.tasks:
                 verbs = tuple(entry.verb for entry in ax.audit(task.id))
                 found[task.request_id or task.id] = Kept(
-                    ax.get(task.id), stood[task.id], ax.verify(task.id), verbs
+                    ax.get(task.id), stood.get(task.id, task.state), ax.verify(task.id), verbs
                 )
             if page.after is None:
                 return found
