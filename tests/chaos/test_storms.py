@@ -21,6 +21,7 @@ from support.servers.redis import Redis
 from support.storm.plan import Blow, Call, Plan, plan
 from support.storm.storm import Storm
 
+SHORT = int(os.environ.get("AX_CHAOS_SEED") or 1)
 SEED = int(os.environ.get("AX_CHAOS_SEED") or random.SystemRandom().randrange(1 << 32))
 STORMS = int(os.environ.get("AX_CHAOS_STORMS") or 3)
 CALLS = int(os.environ.get("AX_CHAOS_CALLS") or 2000)
@@ -78,17 +79,9 @@ def play(coast: Coast, drawn: Plan) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_short_storm(coast: Coast) -> None:
+    """Every kind of blow once, within seconds."""
     servers = coast.database is not None
-    play(
-        coast,
-        plan(
-            int(os.environ.get("AX_CHAOS_SEED") or 1),
-            calls=60,
-            seconds=12.0,
-            blows=17 if servers else 12,
-            servers=servers,
-        ),
-    )
+    play(coast, plan(SHORT, calls=60, seconds=12.0, blows=17 if servers else 12, servers=servers))
 
 
 @pytest.mark.chaos

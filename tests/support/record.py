@@ -46,7 +46,7 @@ def read(url: str) -> dict[str, Kept]:
             for task in page.tasks:
                 verbs = tuple(entry.verb for entry in ax.audit(task.id))
                 found[task.request_id or task.id] = Kept(
-                    ax.get(task.id), stood[task.id], ax.verify(task.id), verbs
+                    ax.get(task.id), stood.get(task.id, task.state), ax.verify(task.id), verbs
                 )
             if page.after is None:
                 return found
@@ -78,10 +78,10 @@ def business(url: str) -> Counter[str]:
     return Counter(subject for (subject,) in rows(url, "SELECT subject FROM business"))
 
 
-def rows(url: str, sql: str) -> list[Any]:
+def rows(url: str, sql: str) -> list[tuple[Any, ...]]:
     """What one query finds, asked past AX."""
     with create_engine(url, poolclass=NullPool).connect() as connection:
-        return list(connection.execute(text(sql)))
+        return [tuple(row) for row in connection.execute(text(sql))]
 
 
 def run(url: str, sql: str) -> None:

@@ -54,26 +54,17 @@ def ask(ax: AX, call: Call) -> None:
 
 def normal(tree: Tree, acts: Counter[str]) -> Any:
     """A tree without what differs from one time to the next."""
-    tasks = [
-        (
-            t.tool,
-            t.request_id,
-            t.state,
-            t.reason,
-            t.maybe_applied,
-            t.attempts,
-            t.replays,
-            [a.outcome for a in t.history],
-            acts[t.request_id or ""],
-        )
-        for t in tree.tasks
-    ]
-    return (
-        tree.run.state,
-        tree.run.intent,
-        sorted(tasks, key=lambda task: str(task[1])),
-        [normal(r, acts) for r in tree.runs],
-    )
+    tasks = {
+        task.request_id or "": {
+            "tool": task.tool,
+            "stands": (task.state, task.reason, task.maybe_applied),
+            "attempts": [attempt.outcome for attempt in task.history],
+            "replays": task.replays,
+            "effects": acts[task.request_id or ""],
+        }
+        for task in tree.tasks
+    }
+    return tree.run.state, tree.run.intent, tasks, [normal(below, acts) for below in tree.runs]
 
 
 def acts(world: World, url: str) -> Counter[str]:

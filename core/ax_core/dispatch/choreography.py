@@ -51,9 +51,10 @@ def calling(
 
 
 def _calling_a_worker(sub: Submission, wiring: Wiring, patience: float) -> Choreography:
+    acts = sub.call.tool.effect is not Effect.READ and sub.invalid is None
     # It waits before the task is there, so that it need not look whether a worker was faster.
     with wiring.waiters.of(sub.row.id, told=True) as waiter:
-        seat: Seat = yield Write(admit(sub, wiring), "admit")  # what must be durable is the worker's claim
+        seat: Seat = yield Write(admit(sub, wiring), "admit", acts)
         mine = seat.row is not None and seat.row.id == sub.row.id
         return (yield from following(seat, None, wiring, patience, waiter=waiter if mine else None))
 

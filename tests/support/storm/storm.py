@@ -94,24 +94,15 @@ class Storm:
             else:  # in the plan's own order, however long it takes to carry out
                 heapq.heappush(due, (at + what.lasts, next(number), self._weather.strike(what)))
         self.calm_since = time.time()
-        print(
-            f"calm after {time.monotonic() - began:.1f} s, {len(clients.waiting)} wait, {len(self.restless())} restless"
-        )
         self._until(lambda: not clients.waiting, CALM + self.plan.calls[-1].at)
-        print(f"all answered after {time.monotonic() - began:.1f} s")
         self._until(lambda: not self.restless(), CALM)
-        print(f"all at rest after {time.monotonic() - began:.1f} s")
+        print(f"at rest {time.time() - self.calm_since:.1f} s after the last blow was over")
         self.told, self.unanswered, self.asked_last = clients.told, clients.waiting, clients.asked_last
 
-    def restless(self) -> list[Row]:
-        """What has not come to rest."""
+    def restless(self) -> list[tuple[Any, ...]]:
+        """What has not come to rest: (request, state)."""
         states = ", ".join(f"'{state}'" for state in RESTING)
-        return [
-            tuple(row)
-            for row in record.rows(
-                self._url, f"SELECT request_id, state FROM ax_task WHERE state NOT IN ({states})"
-            )
-        ]
+        return record.rows(self._url, f"SELECT request_id, state FROM ax_task WHERE state NOT IN ({states})")
 
     def judge(self) -> list[str]:
         """Everything that is wrong afterwards, in words."""
