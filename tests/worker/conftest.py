@@ -1,55 +1,15 @@
-"""A shop: a database, a queue, an outside world, a client in this process and workers in processes of their own."""
+"""Shops on each database, or on a SQLite file alone; one outside world per test session."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, text
-from sqlalchemy.pool import NullPool
 
-from ax_core import AX
-from support.agent_tools import BUSINESS
 from support.outside import World
-from support.workers import WorkerProcess
-from support.workshop import shop
-
-
-class Shop:
-    """What the parties share, and how to start more of them."""
-
-    def __init__(self, folder: Path, url: str, queue: str, world: World, ending: ExitStack) -> None:
-        self.folder, self.url, self.queue, self.world, self._ending = folder, url, queue, world, ending
-        self.ax = self.client()
-        self.ax.tasks()  # from here on the tables are there
-        engine = create_engine(url, poolclass=NullPool)
-        with engine.begin() as connection:
-            connection.execute(text(BUSINESS))
-
-    def client(self) -> AX:
-        """Another program that calls the tools."""
-        ax = shop(self.url, self.queue, self.world.port)
-        self._ending.callback(ax.close, drain=0)
-        return ax
-
-    def worker(self, *options: str, **given: Any) -> WorkerProcess:
-        """One more worker, ready."""
-        made = WorkerProcess(self.folder, self.url, self.queue, self.world.port, *options, **given)
-        return self._ending.enter_context(made)
-
-    def doomed(self, fault: str) -> WorkerProcess:
-        """A worker that dies at a fault point, perhaps before it could say that it is ready."""
-        made = WorkerProcess(self.folder, self.url, self.queue, self.world.port, AX_FAULT=f"{fault}=kill")
-        self._ending.callback(made.__exit__)
-        return made
-
-    def effects(self, subject: str) -> list[dict[str, Any]]:
-        """What the world saw of a subject."""
-        kinds = ("unsafe", "keyed", "idempotent")
-        return [e for e in self.world.seen() if e.get("subject") == subject and e["kind"] in kinds]
+from support.shops import Shop
 
 
 @pytest.fixture(scope="session")

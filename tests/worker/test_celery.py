@@ -15,9 +15,9 @@ from ax_core import AX, OutcomeUnknown, State
 from support.ledger import until
 from support.outside import World
 from support.servers.redis import Redis
+from support.shops import Shop
 from support.surroundings import SURROUNDINGS
 from support.workshop import shop
-from tests.worker.conftest import Shop
 
 pytest.importorskip("celery")
 from support import celery_shop

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,24 +13,22 @@ import pytest
 from ax_core import State
 from ax_core.ports import Job
 from support.ledger import until
+from support.outside import World
 from support.servers.redis import Redis
+from support.shops import Shop
 from support.workshop import shop
 
 
 @pytest.fixture
-def own_redis() -> Any:
+def own_redis() -> Iterator[Redis]:
     """A server that a test may ill-treat."""
     with Redis() as server:
         yield server
 
 
 @pytest.fixture
-def rough(tmp_path: Any, world: Any, own_redis: Redis) -> Any:
+def rough(tmp_path: Path, world: World, own_redis: Redis) -> Iterator[Shop]:
     """A shop on it."""
-    from contextlib import ExitStack
-
-    from tests.worker.conftest import Shop
-
     world.begin_anew(tmp_path)
     with ExitStack() as ending:
         yield Shop(tmp_path, f"sqlite:///{tmp_path}/ax.db", own_redis.url, world, ending)
