@@ -58,8 +58,9 @@ def shop(
     ax = AX(url, queue=queue, imports=["support.agent_tools"], clock=clock, **settings)
     agent_tools.register(ax, Outside(world), names, retries=2, backoff=0.05)
     if queue is not None:
-        apart.register(ax, Outside(world))
-        limited.register(ax, Outside(world))
+        if not queue.startswith("celery:"):  # which has limits and pools of its own
+            apart.register(ax, Outside(world))
+            limited.register(ax, Outside(world))
         ax.register(till, policy=Policy(Effect.READ, where="worker"))
         ax.register(same_loop, policy=Policy(Effect.READ, where="worker"))
         ax.register(hang, policy=Policy(Effect.READ, timeout=0.3, where="worker"))

@@ -90,11 +90,11 @@ def test_tasks_that_were_fetched_together_are_claimed_in_one_commit(
     monkeypatch.setattr(
         commits, "run", lambda op, name, durable: writes.append(name) or run(op, name, durable)
     )
-    begun = side.claim(ids, "default")
+    begun = side.claim(side.look(ids, "default"), "default")
     assert [b.row.id for b in begun if b.row] == ids
     assert all(b.seat is not None and b.seat.claimed for b in begun)
     assert writes == ["claim"]
-    again = side.claim(ids, "default")
+    again = side.claim(side.look(ids, "default"), "default")
     assert not any(b.seat is not None and b.seat.claimed for b in again)
 
 
@@ -111,7 +111,7 @@ def test_a_claim_that_fails_takes_no_other_with_it(
         return real(tx, row, *rest)
 
     monkeypatch.setattr(running, "claim_seen", odd)
-    begun = side.claim(ids, "default")
+    begun = side.claim(side.look(ids, "default"), "default")
     assert [ax.get(task_id).state for task_id in ids] == ["QUEUED"] * 3
     ended: list[str] = []
     for each in begun:
