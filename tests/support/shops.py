@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -48,3 +49,18 @@ class Shop:
         """What the world saw of a subject."""
         kinds = ("unsafe", "keyed", "idempotent")
         return [e for e in self.world.seen() if e.get("subject") == subject and e["kind"] in kinds]
+
+
+def calling(shop: Any, name: str, **arguments: Any) -> tuple[threading.Thread, list[Any]]:
+    """A call on a thread of its own, and where its answer comes."""
+    said: list[Any] = []
+
+    def call() -> None:
+        try:
+            said.append(shop.ax.call(name, {"subject": "a", **arguments}))
+        except Exception as error:
+            said.append(error)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    return thread, said

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from typing import Any
 
 import pytest
@@ -12,23 +11,9 @@ from ax_core import OutcomeUnknown, PolicyError, State, TaskCancelled, TaskTimeo
 from support.apart import TIMEOUT, OutOfStock, Receipt
 from support.ledger import until
 from support.pids import life
+from support.shops import calling
 
 WITHIN = 1.3 * TIMEOUT + 0.25 * TIMEOUT + 0.5  # its limit, its grace, and what a busy machine takes
-
-
-def calling(shop: Any, name: str, **arguments: Any) -> tuple[threading.Thread, list[Any]]:
-    """A call on a thread of its own, and where its answer comes."""
-    said: list[Any] = []
-
-    def call() -> None:
-        try:
-            said.append(shop.ax.call(name, {"subject": "a", **arguments}))
-        except Exception as error:
-            said.append(error)
-
-    thread = threading.Thread(target=call)
-    thread.start()
-    return thread, said
 
 
 def only(shop: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 from typing import Any
 
 import pytest
@@ -11,21 +10,7 @@ import pytest
 from ax_core import OutcomeUnknown, State
 from ax_core.worker.worker import FENCED
 from support.ledger import until
-
-
-def calling(shop: Any, name: str, **arguments: Any) -> tuple[threading.Thread, list[Any]]:
-    """A call on a thread of its own, and where its answer comes."""
-    said: list[Any] = []
-
-    def call() -> None:
-        try:
-            said.append(shop.ax.call(name, {"subject": "a", **arguments}))
-        except Exception as error:
-            said.append(error)
-
-    thread = threading.Thread(target=call)
-    thread.start()
-    return thread, said
+from support.shops import calling
 
 
 def test_an_unsafe_tool_whose_worker_was_killed_may_have_acted_and_the_caller_is_told_so(

@@ -150,9 +150,8 @@ class Post:
             try:
                 jobs = _taken(self._outbox)
                 if jobs and not self.transport.publish(jobs):
-                    self._outbox.extendleft(
-                        reversed(jobs)
-                    )  # some may have arrived: a job that comes twice is dropped
+                    # Some may have arrived: a job that comes twice is dropped.
+                    self._outbox.extendleft(reversed(jobs))
                     return False
                 # Along with a job goes what is told of it, before its worker has more to tell.
                 if jobs or len(self._news) >= MANY or self._rested():

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from ..ports import Delivery
 
@@ -58,11 +56,3 @@ class Slots:
         """Whether all are free, after at most so long."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._taken, seconds)
-
-    @contextmanager
-    def kept(self, task_id: str) -> Iterator[None]:
-        """Give the slot back at the end of the block."""
-        try:
-            yield
-        finally:
-            self.give(task_id)

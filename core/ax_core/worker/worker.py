@@ -293,9 +293,8 @@ class Worker:
 
     def _over_with(self, job: Taken, before: Begun, row: TaskRow | None, certain: bool) -> None:
         task_id, _, delivery = job
-        if (
-            certain and delivery is not None
-        ):  # else the job stays until it is reclaimed, or the task is looked for
+        # If it is not certain, the job stays until it is reclaimed, or the task is looked for.
+        if certain and delivery is not None:
             self._acks.done(delivery)
         self._let_go(task_id)
         # Only now: this worker takes a job for what is in one of its slots for a double.
