@@ -76,9 +76,8 @@ class Serving:
         if wiring.clock.monotonic() < self._next_rollbacks:
             return 0
         self._next_rollbacks = wiring.clock.monotonic() + ROLLBACKS_EVERY
-        waiting = [
-            r for r in wiring.db.read(lambda tx: runs.rolling_back(tx, self._ns)) if r not in self._taken
-        ]
+        found = wiring.db.read(runs.rolling_back)
+        waiting = [run_id for ns, run_id in found if ns == self._ns and run_id not in self._taken]
         for run_id in waiting:
             self._taken.add(run_id)
             self._core.threads.spawn(lambda run_id=run_id: self._finish(run_id, wiring))  # type: ignore[misc]

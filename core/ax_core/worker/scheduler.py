@@ -1,4 +1,4 @@
-"""The loops of workers in a process that runs no tool: due retries, and tasks that the queue forgot, are sent."""
+"""The loops of workers in a process that runs no tool: due retries, what the queue forgot, and rollbacks, are sent."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ..app import AX
 from ..clock import SECOND
 from ..errors import PolicyError
 from ..store import queries
+from .rollbacks import Rollbacks
 
 ROUND = 0.5
 PATIENCE = 5.0
@@ -32,6 +33,7 @@ class Scheduler:
             )
         self._core = ax._core
         self._stopping = threading.Event()
+        self._rollbacks = Rollbacks(ax._core)
         self._sent: dict[str, tuple[float, float]] = {}
 
     def run(self) -> None:
@@ -47,12 +49,14 @@ class Scheduler:
         while not self._stopping.wait(ROUND):
             try:
                 self.round()
+                self._rollbacks.round()
             except Exception as error:
                 self._core.hooks.complain("the scheduler could not reach the store", error)
 
     def stop(self) -> None:
         """No further round. For any thread."""
         self._stopping.set()
+        self._rollbacks.close()
 
     def round(self) -> int:
         """Send what is ready; how many were sent."""

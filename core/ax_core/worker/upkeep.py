@@ -1,4 +1,4 @@
-"""What a worker sees to beside running: retries that fall due, jobs of lost workers, tasks the queue forgot."""
+"""What a worker sees to beside running: due retries, jobs of lost workers, tasks the queue forgot, rollbacks."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ..clock import SECOND, Micros
 from ..model import TaskRow
 from ..ports import NORMAL, URGENT, Delivery, Job, Source
 from ..store import queries
+from .rollbacks import Rollbacks
 
 if TYPE_CHECKING:
     from ..app.core import Core
@@ -46,6 +47,7 @@ class Upkeep:
     ) -> None:
         self._core, self._source, self._slots, self._begin, self._room = core, source, slots, begin, room
         self.lines: Lines | None = None
+        self._rollbacks = Rollbacks(core)
         self._due: list[tuple[Micros, Job]] = []
         self._bell = threading.Condition()
         self._closed = self._stopped = False
@@ -82,6 +84,7 @@ class Upkeep:
     def close(self) -> None:
         """Begin nothing more; what runs is kept on."""
         self._closed = True
+        self._rollbacks.close()
 
     def stop(self) -> None:
         """No further round."""
@@ -107,6 +110,7 @@ class Upkeep:
             for delivery in self._source.reclaim(2 * heartbeat, room):
                 self._begin([(delivery.job.task_id, delivery.job.ns, delivery)])
         self._look_sometimes(now)
+        self._rollbacks.round()
 
     def _look_sometimes(self, now: float) -> None:
         lease = self._core.settings.lease
