@@ -118,10 +118,11 @@ def test_a_rollback_that_needs_a_verdict_waits_for_it_and_goes_on_by_itself(on_f
         handle = on_file.ax.submit("unsafe_here", {"subject": "a", "after": "the reply"})
         on_file.world.wait_for(kind="at the reply")
         worker.kill()
-        on_file.worker()
+        worker = on_file.worker()
         assert until(lambda: on_file.ax.get(handle).reason == "outcome_unknown", seconds=30)
     with AX(on_file.url) as operator:
         assert "resolve" in operator.rollback(run.id, by="ops").message
+        assert until(lambda: "stopped for a verdict" in worker.said, seconds=30)
         operator.resolve(handle, happened=False, by="ops")
     assert until(lambda: over(on_file.ax, run.id), seconds=60)
     assert undone(on_file) == ["flight"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ EVERY = 2.0
 """Seconds between two looks."""
 LONGEST = 60.0
 """Seconds at most until a rollback that stopped (at a doubt, at a tool nobody knows) is tried again."""
+
+log = logging.getLogger("ax")
 
 
 class Rollbacks:
@@ -64,7 +67,8 @@ class Rollbacks:
         assert post is not None
         try:
             wiring = core.wiring(ns)
-            carry_out(rolling_back(core, wiring, run_id, core.owner, post.is_for_workers), wiring)
+            verdict = carry_out(rolling_back(core, wiring, run_id, core.owner, post.is_for_workers), wiring)
+            log.info("rollback of run %s: %s", run_id, verdict.message)
         except AXError as error:
             if not self._closed:
                 core.hooks.complain(f"the rollback of run {run_id} could not go on", error)

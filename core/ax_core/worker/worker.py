@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from ..app import AX
 from ..errors import PolicyError
-from ..ports import Limiter, Source, checked_name
+from ..names import checked_name
+from ..ports import Limiter, Source
 from .acks import Acks
 from .bench import Bench
 from .cells import Cells
@@ -32,7 +33,7 @@ class Worker:
 
     Args:
         concurrency: tasks at the same time.
-        queues: which queues it fetches from.
+        queues: which queues it fetches from, the first named first.
         drain: seconds that running tasks get to end once it is told to stop.
         max_rate: tasks that it begins per second at most; None: as many as there is room for.
         program: how to start processes for tools with ``isolation="process"``: the same AX, by its module and name.
@@ -68,7 +69,7 @@ class Worker:
         self.slots = Slots(concurrency)
         self._pace = Pace(max_rate, self._core.clock)
         self._cells = None if program is None else Cells(self._core, program)
-        self._running = Running(self._core, self._cells)
+        self._running = Running(self._core, self._cells, self.queues)
         self._stopping = threading.Event()
         self._guard = Guard(self._core, concurrency, self.stop)
         self._source: Source | None = None
@@ -117,7 +118,7 @@ class Worker:
     def _work_on(self, source: Source, limiter: Limiter | None) -> None:
         core = self._core
         bench = Bench(core, self._running, self.slots, self._pace, Acks(source))
-        upkeep = Upkeep(core, source, self.slots, bench.begin, lambda: bench.room)
+        upkeep = Upkeep(core, source, self.slots, bench.begin, lambda: bench.room, self.queues)
         self._source, bench.retry = source, upkeep.retry
         if limiter is not None:
             lines = Lines(limiter, core.clock, core.owner, core.settings.lease, bench.begin, upkeep.ring)

@@ -21,7 +21,8 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from ...ports import checked_name, checked_priority
+from ...names import checked_name
+from ...ports import checked_priority
 
 GROUP = "ax"
 EVENTS_KEPT = 10_000
