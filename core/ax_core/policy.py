@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from .errors import PolicyError
 from .keys import NORMALISERS
+from .names import checked_name
 from .rates import rate_of
 
 
@@ -42,6 +43,7 @@ DEDUPE = ("call", "run", "session", "global")
 ON_DUPLICATE = ("merge", "refuse", "confirm", "run")
 ON_CANCEL = ("propagate", "detach")
 ISOLATION = ("thread", "process")
+DEFAULT_QUEUE = "default"
 DEFAULT_TIMEOUT = 30.0
 """Seconds that a tool made by ``@ax.tool`` may take unless it says otherwise."""
 
@@ -73,8 +75,8 @@ class Policy:
         on_cancel: a host's cancellation is passed to the tool (``"propagate"``) or the tool is let finish.
         isolation: ``"process"``: a worker runs the body, a plain function, in a process that it can kill;
             ``"thread"``: on a thread, which nothing can end but the body itself.
-        where: ``"worker"`` or ``"here"``, the process that calls; None: a worker if the tool is made in a module of
-            ``AX(imports=…)``.
+        where: ``"worker"``, ``"worker:mail"`` (one that serves the queue ``mail``) or ``"here"``, the process that
+            calls; None: a worker if the tool is made in a module of ``AX(imports=…)``.
         rate: how many may be begun in a time, by all workers together: ``"20/second"``, ``"100 per 5 minutes"``.
         concurrency: how many may run at once, in all workers together.
         pollable: exempt from the repeat guard.
@@ -132,6 +134,11 @@ class Policy:
         if self.dedupe:
             return self.dedupe
         return "run" if self.effect in _MERGED_IN_A_RUN else "call"
+
+    @property
+    def queue(self) -> str:
+        """The queue that its tasks go by, where they go to workers."""
+        return (self.where or "").partition(":")[2] or DEFAULT_QUEUE
 
     @property
     def kept_by_workers(self) -> str | None:
@@ -246,8 +253,13 @@ def _check_rules(p: Policy, refuse: Callable[[str], None]) -> None:
 def _check_place(p: Policy, refuse: Callable[[str], None]) -> None:
     if p.isolation not in ISOLATION:
         refuse(_misspelt("isolation", p.isolation, ISOLATION))
-    if p.where not in (None, "here", "worker"):
-        refuse(_misspelt("where", p.where, ("here", "worker")))
+    if isinstance(p.where, str) and p.where.startswith("worker:"):
+        try:
+            checked_name("where='worker:…', queue", p.where.partition(":")[2])
+        except ValueError as wrong:
+            refuse(str(wrong))
+    elif p.where not in (None, "here", "worker"):
+        refuse(_misspelt("where", p.where, ("here", "worker", "worker:<queue>")))
     if p.isolation == "process" and p.effect is Effect.TRANSACTIONAL:
         refuse("a TRANSACTIONAL body shares AX's connection, which isolation='process' cannot reach")
     if p.rate is not None:

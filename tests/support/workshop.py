@@ -11,7 +11,7 @@ from typing import Any
 
 from ax_core import AX, Effect, Policy, current
 from ax_core.clock import Clock
-from support import agent_tools, apart, limited, sabotage
+from support import agent_tools, apart, limited, mailing, sabotage, undoing
 from support.outside import Outside
 from support.skew import Skew
 
@@ -57,7 +57,9 @@ def shop(
     }
     ax = AX(url, queue=queue, imports=["support.agent_tools"], clock=clock, **settings)
     agent_tools.register(ax, Outside(world), names, retries=2, backoff=0.05)
+    undoing.register(ax, Outside(world))
     if queue is not None:
+        mailing.register(ax, Outside(world))
         if not queue.startswith("celery:"):  # which has limits and pools of its own
             apart.register(ax, Outside(world))
             limited.register(ax, Outside(world))

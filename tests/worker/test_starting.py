@@ -48,7 +48,7 @@ def test_a_worker_whose_threads_all_hang_ends_to_be_started_anew(on_file: Any) -
         (["support.workshop:make", "--factory"], {"SHOP_QUEUE": "amqp://x"}, "no queue is called 'amqp'"),
         (["support.workshop:make", "--factory"], {"SHOP_QUEUE": "redis://127.0.0.1:9/0"}, "127.0.0.1:9"),
         (["support.workshop:make", "--factory", "--concurrency", "0"], {}, "at least 1"),
-        (["support.workshop:make", "--factory", "--queue", "a b"], {}, "letters, digits"),
+        (["support.workshop:make", "--factory", "--queues", "default,a b"], {}, "letters, digits"),
         (["support.workshop:make", "--factory", "--health", "here"], {}, "is no HOST:PORT"),
         (["support.workshop:make", "--factory", "--lifespan", "support.workshop:NAMES"], {}, "lifespan"),
         (

@@ -103,9 +103,10 @@ class Tooling:
         Raises:
             PolicyError: the name is taken by another.
         """
-        if tool.policy.where == "worker" and self._core.queue is None:
+        if tool.policy.where not in (None, "here") and self._core.queue is None:
             raise PolicyError(
-                f"tool {tool.name!r}: where='worker' needs workers, and this AX has no queue= to reach them by"
+                f"tool {tool.name!r}: where={tool.policy.where!r} needs workers, "
+                "and this AX has no queue= to reach them by"
             )
         undo = undo_tool(self._core, self._ns, tool)
         for each in (tool, undo):

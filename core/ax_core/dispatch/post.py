@@ -13,9 +13,11 @@ from typing import Any, TypeVar
 from ..control.tell import event_of
 from ..hooks import Event, Hooks
 from ..model import TaskRow
+from ..policy import DEFAULT_QUEUE
 from ..ports import NORMAL, URGENT, Job, Transport
 from ..registry import Registry, Tool
 from ..store import Tx
+from ..store.ready import Ready
 from ..threads import Threads
 from .scope import current_task
 
@@ -92,19 +94,31 @@ class Post:
 
     def after_commit(self, tx: Tx, row: TaskRow) -> None:
         """Send a job for a task that its caller has just had recorded."""
-        priority = URGENT if row.origin == "call" else NORMAL
+        job = self.job(row, self.client_id)
 
         def sent() -> None:
-            self.send(Job(row.id, row.ns, priority=priority, reply_to=self.client_id))
+            self.send(job)
             self.announce(row.ns, event_of(row, "queued", {}))
 
         tx.then(sent)
 
-    def offer(self, row: TaskRow) -> None:
-        """Send a job for a task that became ready again; not for one that belongs to a caller of this process."""
+    def job(self, row: TaskRow | Ready, reply_to: str | None = None) -> Job:
+        """The job of a task: on the queue of its tool, urgent where somebody waits for it."""
+        priority = URGENT if row.origin == "call" else NORMAL
+        return Job(row.id, row.ns, self.queue_of(row.tool), priority, reply_to)
+
+    def queue_of(self, name: str) -> str:
+        """The queue of a tool, the default one where it is not known here."""
+        tool = self._registry.find(name)
+        return DEFAULT_QUEUE if tool is None else tool.policy.queue
+
+    def offer(self, row: TaskRow | Ready) -> bool:
+        """Send a job for a task that became ready again; False: it belongs to a caller of this process."""
         tool = self._registry.find(row.tool)
-        if tool is None or self.is_for_workers(tool):
-            self.send(Job(row.id, row.ns))
+        if tool is not None and not self.is_for_workers(tool):
+            return False
+        self.send(self.job(row))
+        return True
 
     def send(self, job: Job) -> None:
         """Send a job, later, together with others; never blocks."""
@@ -178,7 +192,7 @@ def for_workers(tool: Tool[..., Any], imports: Collection[str]) -> bool:
     if tool.validated_elsewhere and tool.apart is None:
         return False
     if tool.policy.where is not None:
-        return tool.policy.where == "worker"
+        return tool.policy.where != "here"
     made_in = [module for module in (tool.home, getattr(tool.fn, "__module__", None)) if module]
     return any(module == name or module.startswith(name + ".") for module in made_in for name in imports)
 

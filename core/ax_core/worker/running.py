@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -41,10 +41,14 @@ class Begun:
 
 
 class Running:
-    """Runs stored tasks: those of plain tools on the thread that asks, those of async tools on one event loop."""
+    """Runs stored tasks: those of plain tools on the thread that asks, those of async tools on one event loop.
 
-    def __init__(self, core: Core, cells: Cells | None = None) -> None:
-        self.core, self._cells = core, cells
+    Args:
+        queues: those of tools that go by other queues are left to others; None: whatever is asked for.
+    """
+
+    def __init__(self, core: Core, cells: Cells | None = None, queues: Collection[str] | None = None) -> None:
+        self.core, self._cells, self._queues = core, cells, queues
         self._loop: asyncio.AbstractEventLoop | None = None
         self._starting = threading.Lock()
         self._deadlines: PassingDeadlines | None = None
@@ -78,9 +82,15 @@ class Running:
     def _looked_at(self, row: TaskRow | None, ns: str) -> Begun:
         if row is None or row.ns != ns or row.state not in READY:
             return Begun(row)
-        runner = runner_of(self.core, row)
+        runner = runner_of(self.core, row.tool)
         if runner is None:
             self._say_unknown(row)
+        elif self._queues is not None and (queue := runner.tool.policy.queue) not in self._queues:
+            self.core.hooks.log_once(
+                f"tool {row.tool!r} goes by the queue {queue!r}, which is not served here: its tasks wait for a worker "
+                f"that serves it (first seen: task {row.id})"
+            )
+            return Begun(row)
         else:
             _cut(runner, row)
         return Begun(row, None, runner)
