@@ -79,9 +79,8 @@ class Forked:
         if self._code is None:
             if not select.select([self._ear], [], [], timeout)[0]:
                 raise subprocess.TimeoutExpired(f"process {self.pid}", timeout or 0.0)
-            self._code = int(
-                self._ear.read() or -signal.SIGKILL
-            )  # nothing: the nursery has gone, and killed it
+            # Nothing: the nursery has gone, and has killed it.
+            self._code = int(os.read(self._ear.fileno(), 100) or -signal.SIGKILL)
             self._ear.close()
         return self._code
 

@@ -79,6 +79,9 @@ def main() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         pid = os.fork()
         if pid == 0:
+            for ear in children.values():
+                if ear is not None:
+                    os.close(ear)
             _become(json.loads(asked), files, home)
         children[pid] = files.pop() if len(files) == 4 else None
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
