@@ -7,10 +7,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import create_engine, text
-from sqlalchemy.pool import NullPool
-
 from ax_core import AX
+from support import record
 from support.agent_tools import BUSINESS
 from support.children import Nursery
 from support.outside import World
@@ -32,11 +30,11 @@ class Shop:
     ) -> None:
         self.folder, self.url, self.queue, self.world, self._ending = folder, url, queue, world, ending
         self.nursery = nursery
+        if url.startswith("sqlite:"):
+            record.prepare(Path(url.removeprefix("sqlite:///")))
         self.ax = self.client()
         self.ax.tasks()  # from here on the tables are there
-        engine = create_engine(url, poolclass=NullPool)
-        with engine.begin() as connection:
-            connection.execute(text(BUSINESS))
+        record.run(url, BUSINESS)
 
     def client(self) -> AX:
         """Another program that calls the tools."""

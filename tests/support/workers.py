@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import time
 import urllib.error
 import urllib.request
@@ -22,7 +21,7 @@ WORKSHOP = "support.workshop:make"
 
 
 class WorkerProcess:
-    """``axd worker`` as a process, by default of the workshop; leaving the block ends it: TERM, wait, KILL.
+    """``axd worker`` as a process, by default of the workshop; leaving the block kills it.
 
     Args:
         nursery: what it is forked from; None: it is started anew.
@@ -51,22 +50,16 @@ class WorkerProcess:
             self.child = command.start(words, env=surroundings, out=log, err=log, nursery=nursery)
 
     def __enter__(self) -> Self:
-        give_up = time.monotonic() + PATIENCE
+        give_up, pause = time.monotonic() + PATIENCE, 0.005
         while not self.health().get("ok"):
             assert self.child.poll() is None, f"the worker ended\n{self.said}"
             assert time.monotonic() < give_up, f"the worker is not ready: {self.health()}\n{self.said}"
-            time.sleep(0.05)  # a process that starts tells nobody when it is ready
+            time.sleep(pause)  # a process that starts tells nobody when it is ready
+            pause = min(1.5 * pause, 0.05)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.child.poll() is None:
-            self.child.send_signal(signal.SIGCONT)
-            self.child.terminate()
-            try:
-                self.child.wait(10.0)
-            except subprocess.TimeoutExpired:
-                self.child.kill()
-        self.child.wait()
+        self.kill()
 
     @property
     def said(self) -> str:
