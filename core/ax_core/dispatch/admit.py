@@ -15,7 +15,7 @@ from ..model import RequestRow, RunRow, TaskRow
 from ..policy import Effect
 from ..sessions import holds
 from ..states import Reason, RunState, State
-from ..store import Op, Tx, bindings, runs, tasks, transitions
+from ..store import Alone, Op, Tx, bindings, runs, tasks, transitions
 from .call import Submission
 from .claim import again, earliest
 from .repeat import guarded
@@ -45,7 +45,9 @@ def admit(sub: Submission, wiring: Wiring) -> Op[Seat]:
             return refused
         return _place(tx, sub, wiring, line, doubled)
 
-    return op
+    # Nothing is looked up for it, and it is nothing but its row.
+    plain = not (known_by(sub.row) or sub.in_run or sub.confirm or sub.call.repeat) and sub.invalid is None
+    return Alone(op) if plain else op
 
 
 def _known(tx: Tx, ns: str, request_id: str) -> tuple[TaskRow | None, str, str]:
