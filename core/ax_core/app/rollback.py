@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ def undo_tool(core: Core, ns: str, tool: Tool[..., Any]) -> Tool[..., Any] | Non
     if compensate is None:
         return None
     policy = compensate.policy if isinstance(compensate, Tool) else UNDO
+    policy = replace(policy, aliases=tuple(name + SUFFIX for name in tool.aliases))
     function = compensate.fn if isinstance(compensate, Tool) else compensate
 
     def undo(task_id: str) -> Any:
