@@ -70,6 +70,8 @@ def test_what_guards_no_key_any_more_is_removed(ax: AX, clock: Skew) -> None:
     assert (done.slimmed, done.forgotten) == (0, 2)
     assert handle == "done"
     assert ax.tasks().tasks == ()
+    for table in ("task", "run", "audit", "attempt", "approval", "request", "idempotency"):
+        assert ax._core.db.read(lambda tx, of=table: tx.all(f"SELECT 1 FROM ax_{of}")) == [], table
     with pytest.raises(UnknownTask):
         ax.tree(run.id)
     ax.call("pay", request_id="r")
@@ -106,6 +108,7 @@ def test_what_a_person_must_look_at_is_left_with_its_whole_run(ax: AX, clock: Sk
     clock.ahead(100 * DAY)
     assert slimmed(ax) == 0
     ax.resolve(ax.find_request("r").id, happened=True, by="ops")  # type: ignore[union-attr]
+    assert slimmed(ax) == 0  # it was settled just now
     clock.ahead(2 * DAY)
     assert slimmed(ax) == 2
 

@@ -1,4 +1,4 @@
-"""Worker processes of the tests' own: the real command, signalled by pid."""
+"""Worker processes of the tests' own: the real command, signalled by pid; they end with the tests, come what may."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any, Self
 
+from ax_core.worker.warden import Warden
 from support.axd import COMMAND
 from support.servers.process import free_port
 from support.surroundings import SURROUNDINGS
@@ -48,7 +49,10 @@ class WorkerProcess:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **SURROUNDINGS, **shop, **env},
+                start_new_session=True,
             )
+        self._warden = Warden()
+        self._warden.watch(self.child.pid)
 
     def __enter__(self) -> Self:
         give_up = time.monotonic() + PATIENCE
@@ -67,6 +71,7 @@ class WorkerProcess:
             except subprocess.TimeoutExpired:
                 self.child.kill()
         self.child.wait()
+        self._warden.close()
 
     @property
     def said(self) -> str:
