@@ -1,17 +1,45 @@
-"""What all tests may ask for: the servers, started once a session when a test first needs one."""
+"""What all tests may ask for: servers, a nursery and an outside world, started once a session when first needed."""
 
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from support.children import Nursery
+from support.one_database import one_each
+from support.processes import nursery, stage, world
 from support.servers.databases import EVERY, FILE, Databases
 from support.servers.redis import Redis
 
+__all__ = ["nursery", "stage", "world"]
+
 _number = itertools.count(1)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--thorough",
+        action="store_true",
+        default=os.environ.get("CI") == "true",
+        help="every case on every database, each worker started as the command (the default with CI=true)",
+    )
+
+
+@pytest.hookimpl(trylast=True)  # what -k, -m and the like leave is what was asked for
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("thorough"):
+        items[:], left_out = one_each(items)
+        config.hook.pytest_deselected(items=left_out)
+
+
+@pytest.fixture(scope="session")
+def forking(request: pytest.FixtureRequest) -> Nursery | None:
+    """What workers are forked from, within milliseconds; None: each is started as the command, as a person does."""
+    return None if request.config.getoption("thorough") else request.getfixturevalue("nursery")
 
 
 @pytest.fixture(scope="session")

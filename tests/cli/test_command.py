@@ -14,7 +14,8 @@ from ax_core import AX
 from ax_core.cli import demo, main
 from ax_core.cli.axd import GROUPS
 from ax_core.states import WAY_OUT
-from support.axd import COMMAND, Axd, typed_elsewhere
+from support.axd import Axd, typed_elsewhere
+from support.command import COMMAND
 
 
 def test_help_names_every_command_and_every_state_with_its_way_out(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Tests here start processes."""
 
-from support.processes import nursery
 from support.starting_line import start
 
-__all__ = ["nursery", "start"]
+__all__ = ["start"]

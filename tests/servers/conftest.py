@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from support.processes import nursery
 from support.servers.databases import SERVERS, Databases
 from support.servers.home import Home
 from support.starting_line import start
 
-__all__ = ["nursery", "start"]
+__all__ = ["start"]
 
 
 @pytest.fixture(params=SERVERS)

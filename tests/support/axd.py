@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import pytest
 
 from ax_core.cli import main
-
-COMMAND = "import sys; from ax_core.cli import main; sys.exit(main())"
+from support import command
+from support.children import Nursery
 
 
 @dataclass(frozen=True)
@@ -57,17 +57,20 @@ class Axd:
         return said.json
 
 
-def typed_elsewhere(*words: str, cwd: Path, **env: str) -> Said:
-    """The command in a process of its own."""
+def typed_elsewhere(*words: str, cwd: Path, nursery: Nursery | None = None, **env: str) -> Said:
+    """The command in a process of its own; started anew, unless there is a nursery to fork it from."""
     surroundings = {k: v for k, v in os.environ.items() if k not in ("AX_URL", "COLUMNS")}
     surroundings |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **env}
-    done = subprocess.run(
-        [sys.executable, "-c", COMMAND, *words],
-        cwd=cwd,
-        env=surroundings,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    return Said(done.returncode, done.stdout, done.stderr)
+    with TemporaryFile() as out, TemporaryFile() as err:
+        ran = command.start(list(words), env=surroundings, cwd=cwd, out=out, err=err, nursery=nursery)
+        try:
+            code = ran.wait(60)
+        finally:
+            ran.kill()
+            ran.wait()
+        return Said(code, *(_text(file) for file in (out, err)))
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode()

@@ -141,14 +141,20 @@ class Nursery:
         """A child that runs ``main(spec)`` of a module that the nursery has imported."""
         their_ears, mouth = os.pipe()
         ears, their_mouth = os.pipe()
-        asked = json.dumps({"module": module, "spec": spec, "log": str(log)}).encode()
-        assert len(asked) < 1 << 16
-        socket.send_fds(self._home, [asked], [their_ears, their_mouth])
-        os.close(their_ears)
-        os.close(their_mouth)
-        child = Child(int(self._home.recv(100)), ears, mouth, log)
+        complains = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        pid = self.fork(module, spec, their_ears, their_mouth, complains)
+        for file in (their_ears, their_mouth, complains):
+            os.close(file)
+        child = Child(pid, ears, mouth, log)
         self._children.append(child)
         return child
+
+    def fork(self, module: str, spec: Any, *files: int) -> int:
+        """The pid of a child; its standard input, output and error, and perhaps who is told its exit code."""
+        asked = json.dumps({"module": module, "spec": spec}).encode()
+        assert len(asked) < 1 << 16
+        socket.send_fds(self._home, [asked], files)
+        return int(self._home.recv(100))
 
     def clear(self) -> None:
         """Kill what is left of the children."""

@@ -19,6 +19,7 @@ from ax_core.threads import Threads
 from support.aside import Aside
 
 PATIENCE = 20.0
+LOOK_AGAIN = 0.03
 
 
 class Ledger:
@@ -171,9 +172,10 @@ def putting(n: int) -> Op[int]:
 
 def until(true: Callable[[], Any], seconds: float = PATIENCE) -> bool:
     """Whether something comes true in time, for what tells nobody when it does."""
-    give_up = time.monotonic() + seconds
+    give_up, pause = time.monotonic() + seconds, 0.001
     while not true():
         if time.monotonic() > give_up:
             return False
-        time.sleep(0.001)
+        time.sleep(pause)
+        pause = min(1.5 * pause, LOOK_AGAIN)  # what takes long is not looked at all the time
     return True

@@ -1,8 +1,9 @@
 """A process that has imported everything and forks ready-made child processes, each in milliseconds.
 
 It never opens a store or starts a thread, so a child is as fresh as one that was started by hand. It takes one
-JSON line per child over a Unix socket, with the child's standard input and output as file descriptors, and
-replies with its pid. Children that are still there when the socket closes are killed.
+JSON line per child over a Unix socket, with the child's standard input, output and error as file descriptors, and
+perhaps a fourth, to which the exit code is written once the child is over. It replies with the child's pid.
+Children that are still there when the socket closes are killed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import os
 import signal
 import socket
 import sys
+from contextlib import suppress
 from importlib import import_module
+from typing import Any
 
 from ax_core import AX
 from support import agent_tools
@@ -24,14 +27,26 @@ READY_MADE = (
     "asyncio",
     "ax_core.app.core",
     "ax_core.app.serve",
+    "ax_core.cli.worker",
     "ax_core.control",
     "ax_core.dispatch.aloop",
     "ax_core.registry.signature",
     "ax_core.store.migrate",
+    "ax_core.store.servers.server",
     "ax_core.store.tables",
+    "ax_core.worker.worker",
     "jsonschema",
     "sqlalchemy.dialects.sqlite",
     "support.agent_process",
+    "support.command",
+    "support.workshop",
+)
+WHERE_INSTALLED = (
+    "redis",
+    "sqlalchemy.dialects.mysql.pymysql",
+    "sqlalchemy.dialects.postgresql.psycopg",
+    "psycopg",
+    "pymysql",
 )
 
 
@@ -39,14 +54,17 @@ def main() -> None:
     """Fork until the socket closes."""
     for name in READY_MADE:
         import_module(name)
+    for name in WHERE_INSTALLED:
+        with suppress(ImportError):
+            import_module(name)
     home = socket.socket(fileno=int(sys.argv[1]))
-    children: set[int] = set()
+    children: dict[int, int | None] = {}
 
     def reap(*_: object) -> None:
-        # Until it is reaped a pid cannot be used again: what is in the set is ours to kill.
+        # Until it is reaped a pid cannot be used again: what is in the dict is ours to kill.
         try:
-            while (dead := os.waitpid(-1, os.WNOHANG)[0]) != 0:
-                children.discard(dead)
+            while (dead := os.waitpid(-1, os.WNOHANG))[0] != 0:
+                _tell(children.pop(dead[0], None), os.waitstatus_to_exitcode(dead[1]))
         except ChildProcessError:
             pass
 
@@ -55,14 +73,17 @@ def main() -> None:
     agent_tools.register(AX("sqlite://"), Outside(0), ["unsafe_here", "unsafe_loop"])
     home.sendall(b"ready\n")
     while True:
-        asked, files, _, _ = socket.recv_fds(home, 1 << 16, 2)
+        asked, files, _, _ = socket.recv_fds(home, 1 << 16, 4)
         if not asked:
             break
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         pid = os.fork()
         if pid == 0:
+            for ear in children.values():
+                if ear is not None:
+                    os.close(ear)
             _become(json.loads(asked), files, home)
-        children.add(pid)
+        children[pid] = files.pop() if len(files) == 4 else None
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
         for file in files:
             os.close(file)
@@ -72,21 +93,25 @@ def main() -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def _become(asked: dict[str, str], files: list[int], home: socket.socket) -> None:
+def _tell(ear: int | None, code: int) -> None:
+    if ear is not None:
+        with suppress(OSError):  # nobody listens any more
+            os.write(ear, f"{code}\n".encode())
+        os.close(ear)
+
+
+def _become(asked: dict[str, Any], files: list[int], home: socket.socket) -> None:
     code = 1
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
         home.close()
         for target, file in enumerate(files):
-            os.dup2(file, target)
+            if target < 3:
+                os.dup2(file, target)
             os.close(file)
-        log = os.open(asked["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        os.dup2(log, 2)
-        os.close(log)
         sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, mode, 1) for n, mode in enumerate("rww"))
-        import_module(asked["module"]).main(asked["spec"])
-        code = 0
+        code = import_module(asked["module"]).main(asked["spec"]) or 0
     except BaseException:
         import traceback
 

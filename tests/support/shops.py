@@ -7,26 +7,34 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import create_engine, text
-from sqlalchemy.pool import NullPool
-
 from ax_core import AX
+from support import record
 from support.agent_tools import BUSINESS
+from support.children import Nursery
 from support.outside import World
 from support.workers import WorkerProcess
 from support.workshop import shop
 
 
 class Shop:
-    """What the parties share, and how to start more of them."""
+    """What the parties share, and how to start more of them; ``nursery``: what workers are forked from, if anything."""
 
-    def __init__(self, folder: Path, url: str, queue: str, world: World, ending: ExitStack) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        url: str,
+        queue: str,
+        world: World,
+        ending: ExitStack,
+        nursery: Nursery | None = None,
+    ) -> None:
         self.folder, self.url, self.queue, self.world, self._ending = folder, url, queue, world, ending
+        self.nursery = nursery
+        if url.startswith("sqlite:"):
+            record.prepare(Path(url.removeprefix("sqlite:///")))
         self.ax = self.client()
         self.ax.tasks()  # from here on the tables are there
-        engine = create_engine(url, poolclass=NullPool)
-        with engine.begin() as connection:
-            connection.execute(text(BUSINESS))
+        record.run(url, BUSINESS)
 
     def client(self) -> AX:
         """Another program that calls the tools."""
@@ -36,14 +44,17 @@ class Shop:
 
     def worker(self, *options: str, **given: Any) -> WorkerProcess:
         """One more worker, ready."""
-        made = WorkerProcess(self.folder, self.url, self.queue, self.world.port, *options, **given)
-        return self._ending.enter_context(made)
+        return self._ending.enter_context(self._hired(*options, **given))
 
     def doomed(self, fault: str) -> WorkerProcess:
         """A worker that dies at a fault point, perhaps before it could say that it is ready."""
-        made = WorkerProcess(self.folder, self.url, self.queue, self.world.port, AX_FAULT=f"{fault}=kill")
+        made = self._hired(AX_FAULT=f"{fault}=kill")
         self._ending.callback(made.__exit__)
         return made
+
+    def _hired(self, *options: str, **given: Any) -> WorkerProcess:
+        given.setdefault("nursery", self.nursery)
+        return WorkerProcess(self.folder, self.url, self.queue, self.world.port, *options, **given)
 
     def effects(self, subject: str) -> list[dict[str, Any]]:
         """What the world saw of a subject."""

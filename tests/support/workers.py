@@ -1,20 +1,18 @@
-"""Worker processes of the tests' own: the real command, signalled by pid; they end with the tests, come what may."""
+"""Worker processes of the tests' own: the real command, signalled by pid."""
 
 from __future__ import annotations
 
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any, Self
 
-from ax_core.worker.warden import Warden
-from support.axd import COMMAND
+from support import command
+from support.children import Nursery
 from support.servers.process import free_port
 from support.surroundings import SURROUNDINGS
 
@@ -23,7 +21,11 @@ WORKSHOP = "support.workshop:make"
 
 
 class WorkerProcess:
-    """``axd worker`` as a process, by default of the workshop; leaving the block ends it: TERM, wait, KILL."""
+    """``axd worker`` as a process, by default of the workshop; leaving the block kills it.
+
+    Args:
+        nursery: what it is forked from; None: it is started anew.
+    """
 
     def __init__(
         self,
@@ -34,6 +36,7 @@ class WorkerProcess:
         *options: str,
         concurrency: int = 4,
         target: str = WORKSHOP,
+        nursery: Nursery | None = None,
         **env: str,
     ) -> None:
         self.health_port = free_port()
@@ -42,36 +45,21 @@ class WorkerProcess:
         words = ["worker", target, *factory, "--concurrency", str(concurrency), *options]
         words += ["--health", f"127.0.0.1:{self.health_port}"]
         shop = {"SHOP_URL": url, "SHOP_QUEUE": queue, "SHOP_WORLD": str(world)}
+        surroundings = {**os.environ, **SURROUNDINGS, **shop, **env}
         with self.log.open("ab") as log:
-            self.child = subprocess.Popen(
-                [sys.executable, "-c", COMMAND, *words],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, **SURROUNDINGS, **shop, **env},
-                start_new_session=True,
-            )
-        self._warden = Warden()
-        self._warden.watch(self.child.pid)
+            self.child = command.start(words, env=surroundings, out=log, err=log, nursery=nursery)
 
     def __enter__(self) -> Self:
-        give_up = time.monotonic() + PATIENCE
+        give_up, pause = time.monotonic() + PATIENCE, 0.005
         while not self.health().get("ok"):
             assert self.child.poll() is None, f"the worker ended\n{self.said}"
             assert time.monotonic() < give_up, f"the worker is not ready: {self.health()}\n{self.said}"
-            time.sleep(0.05)  # a process that starts tells nobody when it is ready
+            time.sleep(pause)  # a process that starts tells nobody when it is ready
+            pause = min(1.5 * pause, 0.05)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.child.poll() is None:
-            self.child.send_signal(signal.SIGCONT)
-            self.child.terminate()
-            try:
-                self.child.wait(10.0)
-            except subprocess.TimeoutExpired:
-                self.child.kill()
-        self.child.wait()
-        self._warden.close()
+        self.kill()
 
     @property
     def said(self) -> str:

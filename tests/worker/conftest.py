@@ -1,4 +1,4 @@
-"""Shops on each database, on a SQLite file alone, or with a Celery fleet; one outside world per test session."""
+"""Shops on each database, on a SQLite file alone, or with a Celery fleet."""
 
 from __future__ import annotations
 
@@ -8,31 +8,28 @@ from pathlib import Path
 
 import pytest
 
+from support.children import Nursery
 from support.outside import World
 from support.servers.redis import Redis
 from support.shops import Shop
 
 
-@pytest.fixture(scope="session")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with World(tmp_path_factory.mktemp("world")) as running:
-        yield running
-
-
 @pytest.fixture
-def shop_on(tmp_path: Path, url: str, redis_url: str, world: World) -> Iterator[Shop]:
+def shop_on(
+    tmp_path: Path, url: str, redis_url: str, world: World, forking: Nursery | None
+) -> Iterator[Shop]:
     """A shop on each database in turn."""
     world.begin_anew(tmp_path)
     with ExitStack() as ending:
-        yield Shop(tmp_path, url, redis_url, world, ending)
+        yield Shop(tmp_path, url, redis_url, world, ending, forking)
 
 
 @pytest.fixture
-def on_file(tmp_path: Path, redis_url: str, world: World) -> Iterator[Shop]:
+def on_file(tmp_path: Path, redis_url: str, world: World, forking: Nursery | None) -> Iterator[Shop]:
     """A shop on SQLite."""
     world.begin_anew(tmp_path)
     with ExitStack() as ending:
-        yield Shop(tmp_path, f"sqlite:///{tmp_path}/ax.db", redis_url, world, ending)
+        yield Shop(tmp_path, f"sqlite:///{tmp_path}/ax.db", redis_url, world, ending, forking)
 
 
 @pytest.fixture

@@ -151,17 +151,19 @@ def test_axd_watch_prints_a_line_per_change(shop_on: Any) -> None:
     shop_on.worker()
     shop_on.ax.call("keyed_here", {"subject": "a"})
     words = ("watch", "--after", "0", "--quiet", "0.5", "--url", shop_on.url)
-    said = typed_elsewhere(*words, cwd=shop_on.folder, AX_QUEUE=shop_on.queue)
+    there = {"cwd": shop_on.folder, "nursery": shop_on.nursery}
+    said = typed_elsewhere(*words, **there, AX_QUEUE=shop_on.queue)
     assert said.code == 0, said
     lines = said.out.strip().splitlines()
     assert len(lines) == 3
     assert "SUCCESS" in lines[-1]
     assert "keyed_here" in lines[-1]
-    rows = typed_elsewhere(*words, "--json", "--queue", shop_on.queue, cwd=shop_on.folder)
+    rows = typed_elsewhere(*words, "--json", "--queue", shop_on.queue, **there)
     assert [json.loads(line)["name"] for line in rows.out.splitlines()] == ["queued", "started", "succeeded"]
 
 
 def test_axd_watch_without_a_queue_says_what_it_needs(on_file: Any) -> None:
-    said = typed_elsewhere("watch", "--url", on_file.url, cwd=on_file.folder, AX_QUEUE="")
+    words = ("watch", "--url", on_file.url)
+    said = typed_elsewhere(*words, cwd=on_file.folder, nursery=on_file.nursery, AX_QUEUE="")
     assert said.code == 2
     assert "--queue" in said.err

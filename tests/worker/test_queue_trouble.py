@@ -12,6 +12,7 @@ import pytest
 
 from ax_core import State
 from ax_core.ports import Job
+from support.children import Nursery
 from support.ledger import until
 from support.outside import World
 from support.servers.redis import Redis
@@ -27,11 +28,11 @@ def own_redis() -> Iterator[Redis]:
 
 
 @pytest.fixture
-def rough(tmp_path: Path, world: World, own_redis: Redis) -> Iterator[Shop]:
+def rough(tmp_path: Path, world: World, own_redis: Redis, forking: Nursery | None) -> Iterator[Shop]:
     """A shop on it."""
     world.begin_anew(tmp_path)
     with ExitStack() as ending:
-        yield Shop(tmp_path, f"sqlite:///{tmp_path}/ax.db", own_redis.url, world, ending)
+        yield Shop(tmp_path, f"sqlite:///{tmp_path}/ax.db", own_redis.url, world, ending, forking)
 
 
 @pytest.mark.parametrize("data", [True, False])

@@ -10,6 +10,7 @@ import pytest
 from ax_core import AX, PolicyError, TaskTimeout
 from ax_core.worker import RECYCLED, Worker, load_target
 from support.axd import typed_elsewhere
+from support.children import Nursery
 from support.surroundings import SURROUNDINGS
 
 
@@ -59,10 +60,16 @@ def test_a_worker_whose_threads_all_hang_ends_to_be_started_anew(on_file: Any) -
     ],
 )
 def test_a_worker_that_cannot_start_says_why_in_one_line(
-    tmp_path: Path, redis_url: str, words: list[str], env: dict[str, str], says: str
+    tmp_path: Path,
+    redis_url: str,
+    forking: Nursery | None,
+    words: list[str],
+    env: dict[str, str],
+    says: str,
 ) -> None:
     shop = {"SHOP_URL": f"sqlite:///{tmp_path}/ax.db", "SHOP_QUEUE": redis_url, "SHOP_WORLD": "1"}
-    said = typed_elsewhere("worker", *words, cwd=tmp_path, **{**SURROUNDINGS, **shop, **env})
+    surroundings = {**SURROUNDINGS, **shop, **env}
+    said = typed_elsewhere("worker", *words, cwd=tmp_path, nursery=forking, **surroundings)
     assert said.code == 2, said
     assert says in said.err
     assert "Traceback" not in said.err

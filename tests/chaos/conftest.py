@@ -1,5 +1,0 @@
-"""Tests here kill processes."""
-
-from support.processes import nursery, stage, world
-
-__all__ = ["nursery", "stage", "world"]
