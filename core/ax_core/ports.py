@@ -90,6 +90,13 @@ class News(NamedTuple):
 class Limiter(Protocol):
     """Limits that hold across workers, kept where the queue is; for any thread, one round trip or two."""
 
+    def check(self) -> None:
+        """At start, where a tool has a rate.
+
+        Raises:
+            TransportError: what keeps rates is not installed.
+        """
+
     def count(self, name: str, rate: Rate) -> float:
         """Count one more under a name: 0, or, where it is over the rate, the seconds after which to ask again.
 

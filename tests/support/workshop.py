@@ -30,6 +30,11 @@ async def same_loop() -> bool:
     return asyncio.get_running_loop() is current().resources["loop"]
 
 
+def long() -> str:
+    """A result that is over the cap."""
+    return "x" * 2_000_000
+
+
 def hang() -> None:
     """A body that does not end in time, and cannot be ended."""
     threading.Event().wait(60)
@@ -65,6 +70,7 @@ def shop(
             limited.register(ax, Outside(world))
         ax.register(till, policy=Policy(Effect.READ, where="worker"))
         ax.register(same_loop, policy=Policy(Effect.READ, where="worker"))
+        ax.register(long, policy=Policy(Effect.KEYED, where="worker"))
         ax.register(hang, policy=Policy(Effect.READ, timeout=0.3, where="worker"))
     if "keyed_here" in names:
         patient = Policy(Effect.KEYED, retries=1, backoff=2.0)

@@ -103,7 +103,7 @@ def test_a_task_that_a_busy_queue_forgot_is_sent_to_it_again(on_file: Any) -> No
     try:
         with shop(on_file.url, "redis://127.0.0.1:9/0", on_file.world.port) as alone:
             alone.register(lambda: None, name="theirs", policy=Policy("read", where="worker"))
-            for _ in range(150):
+            for _ in range(700):
                 alone.submit("theirs", {})
             handle = alone.submit("read_here", {"subject": "forgotten"})
         on_file.ax.wait_for_result(handle, timeout=30)

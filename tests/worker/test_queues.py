@@ -69,11 +69,12 @@ def test_a_job_that_came_by_the_wrong_queue_is_left_to_the_right_workers(on_file
 
 
 def test_a_retry_comes_back_by_the_queue_of_its_tool(on_file: Any) -> None:
-    """Where only workers of that queue are, it is run again all the same, without a look into the database."""
+    """Nothing of it is sent to another, where nobody may be."""
     on_file.worker("--queues", "mail", SHOP_LEASE="30", SHOP_HEARTBEAT="5")
     handle = on_file.ax.submit("mail", {"subject": "fails once"})
     on_file.ax.wait_for_result(handle, timeout=30)
     assert on_file.ax.get(handle).attempts == 2
+    assert on_file.ax._core.post.transport.health(("default",)).waiting == {"default": 0}
 
 
 def test_a_queue_must_be_named_so_that_it_can_be_one() -> None:

@@ -76,6 +76,12 @@ def test_a_worker_that_cannot_start_says_why_in_one_line(
     assert said.err.strip().splitlines()[-1].startswith("axd: ")
 
 
+def test_a_worker_needs_a_queue() -> None:
+    """Whatever its tools say."""
+    with AX("sqlite://") as ax, pytest.raises(PolicyError, match="where tasks come from"):
+        Worker(ax)
+
+
 def test_an_ax_that_was_used_is_no_worker(tmp_path: Path, redis_url: str) -> None:
     """Its own calls would have gone to workers: one and the same process is either the client or the worker."""
     with AX(f"sqlite:///{tmp_path}/ax.db", queue=redis_url) as ax:

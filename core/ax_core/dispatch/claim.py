@@ -61,6 +61,13 @@ def _run_again(tx: Tx, row: TaskRow, sub: Submission, wiring: Wiring, now: int) 
         return Seat(
             row, how=how, note="the earlier attempt has not been seen to end; nothing new was started"
         )
+    if row.purged:
+        if row.args_hash != sub.row.args_hash:  # a person had edited them
+            return Seat(
+                row, how=how, note="the arguments that it ran with are no longer kept; nothing was started"
+            )
+        restored = transitions.note("restored", payload=sub.row.payload)
+        row = tasks.move(tx, row, restored, now, wiring.owner) or row
     if tx.beside_others:  # a person may have edited its arguments, and with them what it is known by
         tx.serialise(*known_by(row))
     # It gave its key up when it failed: whoever took it since, or stands in the way, answers for both.

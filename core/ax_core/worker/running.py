@@ -15,7 +15,7 @@ from ..app.serve import runner_of
 from ..dispatch import Runner, Seat, Wiring, acarry_out, following
 from ..dispatch.claim import claim_seen
 from ..dispatch.handover import Handover
-from ..errors import AXError
+from ..errors import AXError, StoreError
 from ..model import TaskRow
 from ..policy import Effect
 from ..states import State
@@ -147,6 +147,8 @@ class Running:
             return
         if not isinstance(error, AXError):  # else its verdict is on record, for whoever asks
             self.core.hooks.complain(f"task {row.id} ({row.tool}) could not be run", error)
+        elif isinstance(error, StoreError):  # nobody may be waiting, and this one is for an operator
+            self.core.hooks.log_once(str(error))
         try:
             fresh = wiring.db.read(lambda tx: tasks.get(tx, row.id))
         except Exception as away:

@@ -92,7 +92,7 @@ class Worker:
         if not core.post.serving:
             raise PolicyError("this AX was used before it became a worker: start the worker first")
         limiter = core.post.transport.limiter()
-        self._check_tools(limiter is not None)
+        self._check_tools(limiter)
         for warning in core.post.transport.check():
             log.warning("%s", warning)
         try:
@@ -105,15 +105,17 @@ class Worker:
             self._running.close()
             self._guard.end()
 
-    def _check_tools(self, limits: bool) -> None:
+    def _check_tools(self, limiter: Limiter | None) -> None:
         for tool in self._core.registry:
             if tool.policy.isolation == "process" and self._cells is None:
                 raise PolicyError(
                     f"tool {tool.name!r} has isolation='process': this worker must know how its program is started, "
                     "as `axd worker` does; Worker(ax, program=Program('module:name'))"
                 )
-            if (tool.policy.rate or tool.policy.concurrency) and not limits:
+            if limiter is None and (tool.policy.rate or tool.policy.concurrency):
                 raise PolicyError(f"tool {tool.name!r} has limits, and this queue keeps none across workers")
+            if limiter is not None and tool.policy.rate:
+                limiter.check()
 
     def _work_on(self, source: Source, limiter: Limiter | None) -> None:
         core = self._core
