@@ -35,6 +35,13 @@ def pytest_configure(config: pytest.Config) -> None:
         known_gates.remember()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """What ``-n auto`` means: more than there are cores, as tests mostly wait."""
+    cores = os.cpu_count() or 1
+    return cores + (cores + 1) // 2
+
+
 @pytest.hookimpl(trylast=True)  # what -k, -m and the like leave is what was asked for
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not config.getoption("thorough"):
