@@ -106,7 +106,7 @@ format: $(VENV)/.dev ## let ruff mend and format the code
 
 chaos: $(VENV)/.dev ## 300 seeded random kills, and storms over workers, queue and databases; effects counted from outside
 	@seed=$${AX_CHAOS_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')} && echo "AX_CHAOS_SEED=$$seed plays this again" \
-		&& AX_CHAOS_SEED=$$seed $(BIN)/pytest -n auto -m chaos --timeout 3600 $(ARGS)
+		&& AX_CHAOS_SEED=$$seed $(BIN)/pytest -n auto -m chaos --thorough --timeout 3600 $(ARGS)
 
 lowest: $(LOWENV)/.made ## the adapters' tests on the oldest versions that pyproject.toml allows
 	$(LOWENV)/bin/pytest -n auto -p no:cacheprovider tests/adapters/langchain tests/adapters/jupyter $(ARGS)
