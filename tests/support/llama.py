@@ -46,9 +46,10 @@ class Call:
 
 
 class Script:
-    """Its k-th step answers a conversation that holds k messages of the model's own: the same history, the same answer.
+    """Its k-th step answers a turn that holds k messages of the model's own: the same history, the same answer.
 
-    One that ends in a message of its own was cut off right after it, and gets that message again.
+    One that ends in a message of its own was cut off right after it, and gets that message again. A turn begins with
+    what the user says: whether the agent remembers those before depends on the version of LlamaIndex.
 
     Attributes:
         heard: the conversations it was shown.
@@ -58,7 +59,9 @@ class Script:
         self.steps, self.heard = steps, []
 
     def __call__(self, messages: list[ChatMessage], **_: Any) -> ChatMessage:
-        turn = sum(message.role.value == "assistant" for message in messages)
+        roles = [message.role.value for message in messages]
+        begun = max((place for place, role in enumerate(roles) if role == "user"), default=0)
+        turn = roles[begun:].count("assistant")
         turn -= bool(messages) and messages[-1].role.value == "assistant"
         self.heard.append(list(messages))
         return self._said(self.steps[min(turn, len(self.steps) - 1)], turn)
