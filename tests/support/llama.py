@@ -48,8 +48,8 @@ class Call:
 class Script:
     """Its k-th step answers a turn that holds k messages of the model's own: the same history, the same answer.
 
-    One that ends in a message of its own was cut off right after it, and gets that message again. A turn begins with
-    what the user says: whether the agent remembers those before depends on the version of LlamaIndex.
+    One that ends in a message of its own was cut off right after it, and gets that message again. The last step ends a
+    turn: whether the agent remembers those before depends on the version of LlamaIndex.
 
     Attributes:
         heard: the conversations it was shown.
@@ -59,10 +59,10 @@ class Script:
         self.steps, self.heard = steps, []
 
     def __call__(self, messages: list[ChatMessage], **_: Any) -> ChatMessage:
-        roles = [message.role.value for message in messages]
-        begun = max((place for place, role in enumerate(roles) if role == "user"), default=0)
-        turn = roles[begun:].count("assistant")
-        turn -= bool(messages) and messages[-1].role.value == "assistant"
+        own = [message.content for message in messages[:-1] if message.role.value == "assistant"]
+        turn = len(own)
+        if self.steps[-1] in own:
+            turn = own[::-1].index(self.steps[-1])
         self.heard.append(list(messages))
         return self._said(self.steps[min(turn, len(self.steps) - 1)], turn)
 
