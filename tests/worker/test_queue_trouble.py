@@ -51,12 +51,15 @@ def test_workers_go_on_after_redis_was_restarted(rough: Any, own_redis: Redis, d
         assert len(rough.effects(subject)) == 1
 
 
-def test_a_retry_that_is_due_after_a_restart_is_made_in_time(rough: Any, own_redis: Redis) -> None:
+@pytest.mark.parametrize("data", [True, False])
+def test_a_retry_that_is_due_after_a_restart_is_made_in_time(
+    rough: Any, own_redis: Redis, data: bool
+) -> None:
     """The queue that forgot everything is not what remembers when a task is due."""
     rough.worker()
     handle = rough.ax.submit("later", {"subject": "a", "raises": 1})
     assert until(lambda: rough.ax.get(handle).state is State.RETRY_WAIT)
-    own_redis.restart(data=False, killed=True)
+    own_redis.restart(data=data, killed=True)
     rough.ax.wait_for_result(handle, timeout=30)
     assert [e["attempt"] for e in rough.effects("a")] == [1, 2]
 

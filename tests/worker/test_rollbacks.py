@@ -63,7 +63,7 @@ def test_a_tenants_rollback_is_ended_too(on_file: Any) -> None:
 
 
 def test_a_rollback_whose_worker_was_killed_is_ended_by_another(on_file: Any) -> None:
-    """In the middle of a compensation: it is repeated under its own key, and the rest follows."""
+    """Between what a compensation did and its record: it is repeated under its own key, and the rest follows."""
     first = on_file.worker()
     run_id = booked(on_file.ax, "flight", "hotel", gate="undo")
     begun(on_file, run_id)
@@ -75,6 +75,8 @@ def test_a_rollback_whose_worker_was_killed_is_ended_by_another(on_file: Any) ->
     assert undone(on_file) == ["hotel", "flight"]
     hotel, flight = [t for t in on_file.ax.tree(run_id).tasks if t.tool == "book.undo"]
     assert (hotel.attempts, flight.attempts) == (2, 1)
+    acts = [e for e in on_file.world.seen() if e["kind"] == "keyed"]
+    assert [(e["subject"], e["new"]) for e in acts] == [("hotel", True), ("hotel", False), ("flight", True)]
 
 
 def test_two_that_go_on_with_one_run_undo_nothing_twice(
