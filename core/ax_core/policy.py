@@ -81,6 +81,7 @@ class Policy:
         concurrency: how many may run at once, in all workers together.
         pollable: exempt from the repeat guard.
         redact: argument names that never reach logs, audit, events or a console.
+        aliases: names that the tool had before: what it did under them answers for it, and calls by them reach it.
         version: declared version; None is a hash of schema and policy.
 
     Raises:
@@ -111,6 +112,7 @@ class Policy:
     concurrency: int | None = None
     pollable: bool = False
     redact: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
     version: str | None = field(default=None)
 
     def __post_init__(self) -> None:
@@ -119,7 +121,7 @@ class Policy:
             put(self, "effect", Effect(self.effect))
         except ValueError:
             raise PolicyError(_misspelt("effect", self.effect, [e.value for e in Effect])) from None
-        for name in ("key", "redact", "not_applied"):
+        for name in ("key", "redact", "aliases", "not_applied"):
             value = getattr(self, name)
             if value is not None:
                 put(self, name, (value,) if isinstance(value, str | type) else tuple(value))
@@ -172,8 +174,14 @@ class Policy:
     def public(self) -> dict[str, Any]:
         """The policy as plain data: what is stored, hashed into the version and shown; callables by name."""
         return {
-            f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "version"
+            f.name: _plain(getattr(self, f.name))
+            for f in dataclasses.fields(self)
+            if f.name not in _NO_PROMISE
         }
+
+
+_NO_PROMISE = ("version", "aliases")
+"""A tool that is renamed promises what it did: what was approved under its old name stays approved."""
 
 
 def _plain(value: Any) -> Any:
@@ -219,6 +227,8 @@ def _check(p: Policy) -> None:
     for name in ("key", "redact"):
         if any(not isinstance(part, str) or not part for part in getattr(p, name) or ()):
             refuse(f"{name}={getattr(p, name)!r} must be argument names")
+    if any(not isinstance(name, str) or not name for name in p.aliases):
+        refuse(f"aliases={p.aliases!r} must be names of tools")
     if p.key == ():
         refuse("key=() names no argument; None means all of them")
     _check_rules(p, refuse)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -34,11 +34,8 @@ def undo_tool(core: Core, ns: str, tool: Tool[..., Any]) -> Tool[..., Any] | Non
     if compensate is None:
         return None
     # A plain function runs where the tool does whose work it undoes.
-    policy = (
-        compensate.policy
-        if isinstance(compensate, Tool)
-        else dataclasses.replace(UNDO, where=tool.policy.where)
-    )
+    policy = compensate.policy if isinstance(compensate, Tool) else replace(UNDO, where=tool.policy.where)
+    policy = replace(policy, aliases=tuple(name + SUFFIX for name in tool.aliases))
     function = compensate.fn if isinstance(compensate, Tool) else compensate
 
     def undo(task_id: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import _thread
 import threading
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -42,6 +42,7 @@ class Post:
     Args:
         client_id: what workers call this process by when they wake it.
         imports: modules whose tools go to workers; also those below them.
+        moved: told of tasks that workers are done with, and that this process waits for.
         serving: this process is a worker: what its tools call runs here, or every worker could wait for another.
     """
 
@@ -53,12 +54,12 @@ class Post:
         registry: Registry,
         threads: Threads,
         hooks: Hooks,
-        wake: Callable[[str], None],
+        moved: Callable[[Sequence[str]], None],
         serving: bool = False,
     ) -> None:
         self.transport, self.client_id, self.serving = transport, client_id, serving
         self._imports, self._registry, self._threads, self._hooks = tuple(imports), registry, threads, hooks
-        self._wake = wake
+        self._moved = moved
         self._outbox: deque[Job] = deque(maxlen=KEPT)
         self._news: deque[tuple[str, Event]] = deque(maxlen=KEPT)
         self._closing, self._hurry = threading.Event(), threading.Event()
@@ -89,7 +90,7 @@ class Post:
         if self.serving and current_task.get() is not None:
             return False
         if self._listening.acquire(False):
-            self.transport.listen(self.client_id, self._woken)
+            self.transport.listen(self.client_id, self._moved)
         return True
 
     def after_commit(self, tx: Tx, row: TaskRow) -> None:
@@ -138,10 +139,6 @@ class Post:
         with self._sending:
             self._publish()
         self.transport.close()
-
-    def _woken(self, task_ids: Any) -> None:
-        for task_id in task_ids:
-            self._wake(task_id)
 
     def _start(self) -> None:
         if self._sending.acquire(False):

@@ -44,13 +44,11 @@ def entry(
     )
 
 
-def append(tx: Tx, row: AuditRow, after: TaskRow | None = None) -> None:
-    """Store an entry, and before it the first one of the task that ``after`` shows, if that still waits for it."""
-    if after is not None and after.audit_seq == 1 and after.state == State.RUNNING:
-        tx.insert_new(
-            "ax_audit", _claimed_at_birth(after.id, after.created_at, after.owner, after.audit_head)
-        )
-    tx.insert("ax_audit", row)
+def unstored(task: TaskRow) -> AuditRow | None:
+    """The first entry of a task, if it still waits to be stored with the second."""
+    if task.audit_seq != 1 or task.state != State.RUNNING:
+        return None
+    return _claimed_at_birth(task.id, task.created_at, task.owner, task.audit_head)
 
 
 def of_task(tx: Tx, task_id: str) -> list[AuditRow]:

@@ -19,7 +19,7 @@ from ..errors import AXError, StoreError
 from ..model import TaskRow
 from ..policy import Effect
 from ..states import State
-from ..store import Tx, tasks
+from ..store import Alone, Tx, tasks, tools
 from .deadlines import PassingDeadlines
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Running:
         One whose tool is not known here is left as it is, for a worker that knows it.
         """
         wiring = self.core.wiring(ns)
-        found = {row.id: row for row in wiring.db.read(lambda tx: tasks.several(tx, task_ids))}
+        found = {row.id: row for row in wiring.db.read(Alone(lambda tx: tasks.several(tx, task_ids)))}
         return [self._looked_at(found.get(task_id), ns) for task_id in task_ids]
 
     def claim(self, looked_at: Sequence[Begun], ns: str) -> list[Begun]:
@@ -97,9 +97,10 @@ class Running:
 
     def _seats(self, ready: list[tuple[TaskRow, Runner]], wiring: Wiring) -> list[Seat]:
         def op(tx: Tx) -> list[Seat]:
+            paused = tools.all_paused(tx, wiring.ns)
             # In the order of their ids, as everybody locks several rows.
             seats = {
-                row.id: claim_seen(tx, row, runner.tool, wiring, runner.timeout)
+                row.id: claim_seen(tx, row, runner.tool, wiring, runner.timeout, row.tool in paused)
                 for row, runner in sorted(ready, key=lambda each: each[0].id)
             }
             return [seats[row.id] for row, _ in ready]
