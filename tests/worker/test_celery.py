@@ -72,3 +72,11 @@ def test_a_caller_is_woken_and_does_not_look(fleet: Fleet) -> None:
         ax._core.post._wake = lambda task_id: (woken.append(task_id), wake(task_id))[1]  # type: ignore[union-attr]
         ax.call("read_here", {"subject": "a"})
         assert until(lambda: bool(woken))
+
+
+def test_a_tool_goes_by_celerys_queue_of_the_name_it_gives(fleet: Fleet) -> None:
+    """Retries too: only workers of that queue are there."""
+    fleet.celery("-P", "solo", "-Q", "mail")
+    handle = fleet.ax.submit("mail", {"subject": "fails once"})
+    fleet.ax.wait_for_result(handle, timeout=60)
+    assert fleet.ax.get(handle).attempts == 2
