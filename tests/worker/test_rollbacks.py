@@ -79,6 +79,18 @@ def test_a_rollback_whose_worker_was_killed_is_ended_by_another(on_file: Any) ->
     assert [(e["subject"], e["new"]) for e in acts] == [("hotel", True), ("hotel", False), ("flight", True)]
 
 
+def test_a_scheduler_goes_on_with_it_where_the_workers_are_celerys(fleet: Any) -> None:
+    """It runs no tool itself: the compensations go to the fleet."""
+    fleet.celery("-P", "solo")
+    run_id = booked(fleet.ax, "flight", "hotel")
+    begun(fleet, run_id)
+    scheduler = fleet.scheduler()
+    assert until(lambda: over(fleet.ax, run_id), seconds=60)
+    scheduler.terminate()
+    assert scheduler.wait(30) == 0
+    assert undone(fleet) == ["hotel", "flight"]
+
+
 def test_two_that_go_on_with_one_run_undo_nothing_twice(
     on_file: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
