@@ -25,6 +25,7 @@ ON_EVERY_DATABASE = frozenset(
         "test_purge",
         "test_resubmission",
         "test_retries",
+        "test_rollback",
         "test_runs",
         "test_same_arguments",
         "test_sessions",

@@ -10,11 +10,11 @@ from support.outside import Outside
 
 
 def register(ax: AX, outside: Outside) -> None:
-    """``book`` books a subject; its compensation waits at the gate that the booking was made with, if any."""
+    """``book`` books a subject; its compensation acts, and waits at the gate that the booking was made with, if any."""
     where = None if ax._core.queue is None else "worker"
 
     def undo(args: dict[str, Any], result: Any) -> str:
-        outside.ask("note", kind="undoing", subject=args["subject"], pid=os.getpid())
+        outside.ask("keyed", key=current().idempotency_key, subject=args["subject"], pid=os.getpid())
         if args.get("gate"):
             outside.ask("gate", gate=args["gate"], subject=args["subject"], pid=os.getpid())
         outside.ask("note", kind="undone", subject=args["subject"], result=result, task=current().task_id)

@@ -35,6 +35,11 @@ def long() -> str:
     return "x" * 2_000_000
 
 
+def brief(subject: str) -> float:
+    """What is left of its second when it begins."""
+    return current().remaining() or 0.0
+
+
 def hang() -> None:
     """A body that does not end in time, and cannot be ended."""
     threading.Event().wait(60)
@@ -71,6 +76,7 @@ def shop(
         ax.register(till, policy=Policy(Effect.READ, where="worker"))
         ax.register(same_loop, policy=Policy(Effect.READ, where="worker"))
         ax.register(long, policy=Policy(Effect.KEYED, where="worker"))
+        ax.register(brief, policy=Policy(Effect.READ, timeout=1.0, where="worker"))
         ax.register(hang, policy=Policy(Effect.READ, timeout=0.3, where="worker"))
     if "keyed_here" in names:
         patient = Policy(Effect.KEYED, retries=1, backoff=2.0)

@@ -74,3 +74,11 @@ def test_a_caller_is_woken_and_does_not_look(fleet: Fleet) -> None:
         post._moved = lambda task_ids: (woken.extend(task_ids), moved(task_ids))[1]
         ax.call("read_here", {"subject": "a"})
         assert until(lambda: bool(woken))
+
+
+def test_a_tool_goes_by_celerys_queue_of_the_name_it_gives(fleet: Fleet) -> None:
+    """Retries too: only workers of that queue are there."""
+    fleet.celery("-P", "solo", "-Q", "mail")
+    handle = fleet.ax.submit("mail", {"subject": "fails once"})
+    fleet.ax.wait_for_result(handle, timeout=60)
+    assert fleet.ax.get(handle).attempts == 2

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from ax_core import OutcomeUnknown, State
+from ax_core import OutcomeUnknown, RunState, State
+from ax_core.store import queries
 from ax_core.worker import FENCED
 from support.ledger import until
 from support.shops import calling
@@ -25,6 +27,34 @@ def test_an_unsafe_tool_whose_worker_was_killed_may_have_acted_and_the_caller_is
     thread.join(60)
     assert isinstance(said[0], OutcomeUnknown)
     assert len(shop_on.effects("a")) == 1
+
+
+def test_all_that_tells_of_a_task_agrees_once_its_worker_was_killed(on_file: Any) -> None:
+    """The record, the queue, the counts and the session: it is in doubt, nobody holds it, and others may go on."""
+    worker = on_file.worker()
+    with on_file.ax.run(session="s") as run:
+        handle = on_file.ax.submit("unsafe_here", {"subject": "a", "after": "the reply"})
+        on_file.world.wait_for(kind="at the reply")
+        worker.kill()
+        on_file.worker()
+        assert until(lambda: on_file.ax.get(handle).reason == "outcome_unknown", seconds=30)
+    health = on_file.ax._core.post.transport.health
+    assert until(lambda: (health().waiting, health().fetched) == ({"default": 0}, {"default": 0}))
+    assert on_file.ax._core.db.read(lambda tx: queries.counts(tx, "default")) == {"QUARANTINE": 1}
+    assert [task.id for task in on_file.ax.inbox()] == [str(handle)]
+    assert on_file.ax.tree(run.id).run.state is not RunState.OPEN
+    with on_file.client().run(session="s"):
+        on_file.ax.call("keyed_here", {"subject": "b"})
+
+
+def test_the_time_of_a_tool_begins_at_its_claim_and_not_in_the_queue(on_file: Any) -> None:
+    """However long it had to wait for a worker."""
+    handle = on_file.ax.submit("brief", {"subject": "a"})
+    task = on_file.ax.get(handle)
+    assert until(lambda: (datetime.now(UTC) - task.created_at).total_seconds() > 1.2)
+    on_file.worker()
+    assert on_file.ax.wait_for_result(handle, timeout=30) > 0.5
+    assert on_file.ax.get(handle).attempts == 1
 
 
 @pytest.mark.parametrize("name", ["keyed_here", "idempotent_loop", "keyed_thread"])

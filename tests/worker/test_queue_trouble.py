@@ -51,12 +51,15 @@ def test_workers_go_on_after_redis_was_restarted(rough: Any, own_redis: Redis, d
         assert len(rough.effects(subject)) == 1
 
 
-def test_a_retry_that_is_due_after_a_restart_is_made_in_time(rough: Any, own_redis: Redis) -> None:
+@pytest.mark.parametrize("data", [True, False])
+def test_a_retry_that_is_due_after_a_restart_is_made_in_time(
+    rough: Any, own_redis: Redis, data: bool
+) -> None:
     """The queue that forgot everything is not what remembers when a task is due."""
     rough.worker()
     handle = rough.ax.submit("later", {"subject": "a", "raises": 1})
     assert until(lambda: rough.ax.get(handle).state is State.RETRY_WAIT)
-    own_redis.restart(data=False, killed=True)
+    own_redis.restart(data=data, killed=True)
     rough.ax.wait_for_result(handle, timeout=30)
     assert [e["attempt"] for e in rough.effects("a")] == [1, 2]
 
@@ -100,10 +103,11 @@ def test_a_success_whose_entry_could_not_be_taken_off_stays_a_success(rough: Any
     rough.worker()
     handle = rough.ax.submit("unsafe_here", {"subject": "a", "after": "the door"})
     rough.world.wait_for(kind="at the door")
-    own_redis.pause()
+    own_redis.kill()
     rough.world.open("the door")
     assert until(lambda: rough.ax.get(handle).state is State.SUCCESS)
-    own_redis.resume()
+    own_redis.start()
+    assert rough.ax._core.post.transport.health().fetched == {"default": 1}
     rough.worker()
     rough.ax.call("keyed_here", {"subject": "b"})
     assert until(lambda: rough.ax._core.post.transport.health().fetched == {"default": 0})

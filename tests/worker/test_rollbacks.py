@@ -63,7 +63,7 @@ def test_a_tenants_rollback_is_ended_too(on_file: Any) -> None:
 
 
 def test_a_rollback_whose_worker_was_killed_is_ended_by_another(on_file: Any) -> None:
-    """In the middle of a compensation: it is repeated under its own key, and the rest follows."""
+    """Between what a compensation did and its record: it is repeated under its own key, and the rest follows."""
     first = on_file.worker()
     run_id = booked(on_file.ax, "flight", "hotel", gate="undo")
     begun(on_file, run_id)
@@ -75,6 +75,20 @@ def test_a_rollback_whose_worker_was_killed_is_ended_by_another(on_file: Any) ->
     assert undone(on_file) == ["hotel", "flight"]
     hotel, flight = [t for t in on_file.ax.tree(run_id).tasks if t.tool == "book.undo"]
     assert (hotel.attempts, flight.attempts) == (2, 1)
+    acts = [e for e in on_file.world.seen() if e["kind"] == "keyed"]
+    assert [(e["subject"], e["new"]) for e in acts] == [("hotel", True), ("hotel", False), ("flight", True)]
+
+
+def test_a_scheduler_goes_on_with_it_where_the_workers_are_celerys(fleet: Any) -> None:
+    """It runs no tool itself: the compensations go to the fleet."""
+    fleet.celery("-P", "solo")
+    run_id = booked(fleet.ax, "flight", "hotel")
+    begun(fleet, run_id)
+    scheduler = fleet.scheduler()
+    assert until(lambda: over(fleet.ax, run_id), seconds=60)
+    scheduler.terminate()
+    assert scheduler.wait(30) == 0
+    assert undone(fleet) == ["hotel", "flight"]
 
 
 def test_two_that_go_on_with_one_run_undo_nothing_twice(

@@ -15,6 +15,7 @@ import os
 from typing import Any
 
 from ..clock import SECOND
+from ..policy import DEFAULT_QUEUE
 from ..ports import Job
 from ..states import State
 from ..transport.celery import TASK, attach
@@ -52,7 +53,10 @@ class Tasks:
             and not row.attempt_open
         ):
             wait = max(0.0, (row.due_at - running.core.clock.now()) / SECOND)
-            self._app.send_task(TASK, args=list(job), countdown=wait, ignore_result=True, serializer="json")
+            where = {} if job.queue == DEFAULT_QUEUE else {"queue": job.queue}
+            self._app.send_task(
+                TASK, args=list(job), countdown=wait, ignore_result=True, serializer="json", **where
+            )
 
     def _open(self) -> Running:
         core = load_target(self._target, factory=self._factory)._core

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from ..app.rollback import rolling_back
 from ..dispatch import carry_out
-from ..errors import AXError
 from ..store import runs
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ class Rollbacks:
             wiring = core.wiring(ns)
             verdict = carry_out(rolling_back(core, wiring, run_id, core.owner, post.is_for_workers), wiring)
             log.info("rollback of run %s: %s", run_id, verdict.message)
-        except AXError as error:
+        except Exception as error:
             if not self._closed:
                 core.hooks.complain(f"the rollback of run {run_id} could not go on", error)
         finally:

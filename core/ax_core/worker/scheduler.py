@@ -55,11 +55,11 @@ class Scheduler:
                 self._rollbacks.round()
             except Exception as error:
                 self._core.hooks.complain("the scheduler could not reach the store", error)
+        self._rollbacks.close()
 
     def stop(self) -> None:
         """No further round. For any thread."""
         self._stopping.set()
-        self._rollbacks.close()
 
     def round(self) -> int:
         """Send what is ready, or the next thousand of it; how many were sent."""
