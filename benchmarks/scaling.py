@@ -30,6 +30,21 @@ class Costs:
 
 
 @dataclass(frozen=True)
+class Counts:
+    """What one call of a worker's tool asks of what is shared; a test holds it against counted calls.
+
+    Attributes:
+        commits: writing transactions; calls that come together share them, so this is the most.
+        messages: round trips to Redis that carry a job, shared likewise.
+        rows: rows that stay.
+    """
+
+    commits: int = 3
+    messages: int = 3
+    rows: int = 4
+
+
+@dataclass(frozen=True)
 class Size:
     """A deployment. ``cores`` are shared by clients and workers; each process uses one of them at a time."""
 
@@ -166,11 +181,18 @@ def main() -> None:
             print(
                 f"  {workers} worker(s), {width:2} in flight: {real.rate:6.0f}  {played.rate:6.0f}  ({off:+.0f} %)"
             )
+    each = Counts()
     print("\nsimulated, half of the cores for clients:")
     for cores in given.cores:
         half = max(1, cores // 2)
         played = play(costs, Size(half, half, cores, 32 * half))
-        print(f"  {cores:4} cores: {played.rate:8.0f} calls per second, {played.latency * 1e3:6.1f} ms each")
+        print(
+            f"  {cores:4} cores: {played.rate:8.0f} calls per second, {played.latency * 1e3:6.1f} ms each;",
+            end=" ",
+        )
+        print(
+            f"at most {played.rate * each.commits:.0f} commits and {played.rate * each.messages:.0f} messages"
+        )
 
 
 if __name__ == "__main__":

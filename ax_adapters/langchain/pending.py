@@ -31,8 +31,8 @@ class Pending:
     """
 
     __slots__ = (
-        "_plain", "_shown", "config", "entered", "inside", "misfit", "note", "raw", "run_id", "tool", "tool_call_id",
-        "verdict",
+        "_injected", "_plain", "_shown", "config", "entered", "inside", "misfit", "note", "raw", "run_id", "tool",
+        "tool_call_id", "verdict",
     )  # fmt: skip
 
     def __init__(self, tool: Any, raw: Any, tool_call_id: str | None, config: Any) -> None:
@@ -45,6 +45,7 @@ class Pending:
         self.inside: dict[str, Any] | None = None
         self._shown: Any = _UNKNOWN
         self._plain: Any = _UNKNOWN
+        self._injected: frozenset[str] | None = None
 
     @property
     def shown(self) -> Any:
@@ -74,16 +75,21 @@ class Pending:
     @property
     def injected(self) -> frozenset[str]:
         """Names that the framework fills in: those it marks, and those that the model's schema leaves out."""
-        tool = self.tool
-        marked: frozenset[str] = frozenset(getattr(tool, "_injected_args_keys", ()))
-        schema, kind = tool.args_schema, type(tool)
-        if isinstance(schema, dict):
-            return marked
-        if schema is None or (kind.tool_call_schema, kind.get_input_schema) != _READING:
-            return marked | _left_out(tool)
-        if (known := _left_out_of.get(schema)) is None:
-            known = _left_out_of[schema] = _left_out(tool)
-        return marked | known
+        if self._injected is None:
+            self._injected = _injected(self.tool)
+        return self._injected
+
+
+def _injected(tool: Any) -> frozenset[str]:
+    marked: frozenset[str] = frozenset(getattr(tool, "_injected_args_keys", ()))
+    schema, kind = tool.args_schema, type(tool)
+    if isinstance(schema, dict):
+        return marked
+    if schema is None or (kind.tool_call_schema, kind.get_input_schema) != _READING:
+        return marked | _left_out(tool)
+    if (known := _left_out_of.get(schema)) is None:
+        known = _left_out_of[schema] = _left_out(tool)
+    return marked | known
 
 
 def _left_out(tool: Any) -> frozenset[str]:

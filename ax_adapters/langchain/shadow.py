@@ -7,7 +7,10 @@ callbacks and formatting stay the framework's. To the framework it is the tool i
 from __future__ import annotations
 
 import functools
-from typing import Any
+import inspect
+import typing
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from langchain_core.tools import BaseTool
 
@@ -18,6 +21,8 @@ from .arguments import refused_by_framework, unknown_arguments
 from .direct import flag, withhold
 from .dispatching import adispatch, aput_on_record, arefuse, dispatch, put_on_record, refuse
 from .pending import MARK, Pending, current_pending, dispatching, learn, noted, refusal
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def shadow_class(base: type[BaseTool], binding: Binding) -> type[BaseTool]:
@@ -89,7 +94,7 @@ def _make(base: type[BaseTool], binding: Binding) -> type[BaseTool]:
                 pending.misfit = refused_by_framework(pending, error)
             raise
 
-    @functools.wraps(base._run)
+    @_standing_for(base._run)
     def _run(self: Any, /, *args: Any, **kw: Any) -> Any:
         if id(self) in dispatching.get():
             return base._run(self, *args, **kw)
@@ -109,7 +114,7 @@ def _make(base: type[BaseTool], binding: Binding) -> type[BaseTool]:
     }
     if base._arun is not BaseTool._arun:  # else BaseTool._arun comes through _run, on a thread
 
-        @functools.wraps(base._arun)
+        @_standing_for(base._arun)
         async def _arun(self: Any, /, *args: Any, **kw: Any) -> Any:
             if id(self) in dispatching.get():
                 return await base._arun(self, *args, **kw)
@@ -120,6 +125,24 @@ def _make(base: type[BaseTool], binding: Binding) -> type[BaseTool]:
     made: type[BaseTool] = metaclass(base.__name__, (base,), members)
     made.return_direct = flag()  # type: ignore[assignment]  # a field cannot be overridden in the class body
     return made
+
+
+def _standing_for(body: Callable[..., Any]) -> Callable[[F], F]:
+    """Give a method the signature of the body it stands for, and its annotations as types.
+
+    The framework reads both anew at every call; a bare tool's are evaluated from their text each time.
+    """
+
+    def dressed(method: F) -> F:
+        functools.update_wrapper(method, body)
+        try:
+            method.__annotations__ = typing.get_type_hints(body, include_extras=True)
+        except Exception:  # names that only a type checker knows; the framework copes with the texts
+            pass
+        method.__signature__ = inspect.signature(body)  # type: ignore[attr-defined]
+        return method
+
+    return dressed
 
 
 def _told(binding: Binding, pending: Pending, error: Exception) -> Any:

@@ -13,6 +13,7 @@
     ├── TaskCancelled         cancelled before it acted
     ├── TaskDead              given up: poison, exhausted retries, a failed compensation
     ├── TaskUndone            it succeeded and was later undone by its compensation
+    ├── ResultExpired         it succeeded, and its result was purged since
     ├── BudgetExceeded        the run has no more tasks, rounds, seconds or cost units
     ├── SessionBusy           another chain holds the session
     ├── RequestConflict       a known request or key came back with other arguments
@@ -129,6 +130,12 @@ class TaskUndone(AXError):
     """The task succeeded and was later undone."""
 
     code = "undone"
+
+
+class ResultExpired(AXError):
+    """The task succeeded; its result was purged since, and it was not run again."""
+
+    code = "result_expired"
 
 
 class BudgetExceeded(AXError):

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from .errors import PolicyError
 from .keys import NORMALISERS
+from .names import checked_name
 from .rates import rate_of
 
 
@@ -42,6 +43,7 @@ DEDUPE = ("call", "run", "session", "global")
 ON_DUPLICATE = ("merge", "refuse", "confirm", "run")
 ON_CANCEL = ("propagate", "detach")
 ISOLATION = ("thread", "process")
+DEFAULT_QUEUE = "default"
 DEFAULT_TIMEOUT = 30.0
 """Seconds that a tool made by ``@ax.tool`` may take unless it says otherwise."""
 
@@ -73,12 +75,13 @@ class Policy:
         on_cancel: a host's cancellation is passed to the tool (``"propagate"``) or the tool is let finish.
         isolation: ``"process"``: a worker runs the body, a plain function, in a process that it can kill;
             ``"thread"``: on a thread, which nothing can end but the body itself.
-        where: ``"worker"`` or ``"here"``, the process that calls; None: a worker if the tool is made in a module of
-            ``AX(imports=…)``.
+        where: ``"worker"``, ``"worker:mail"`` (one that serves the queue ``mail``) or ``"here"``, the process that
+            calls; None: a worker if the tool is made in a module of ``AX(imports=…)``.
         rate: how many may be begun in a time, by all workers together: ``"20/second"``, ``"100 per 5 minutes"``.
         concurrency: how many may run at once, in all workers together.
         pollable: exempt from the repeat guard.
         redact: argument names that never reach logs, audit, events or a console.
+        aliases: names that the tool had before: what it did under them answers for it, and calls by them reach it.
         version: declared version; None is a hash of schema and policy.
 
     Raises:
@@ -109,6 +112,7 @@ class Policy:
     concurrency: int | None = None
     pollable: bool = False
     redact: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
     version: str | None = field(default=None)
 
     def __post_init__(self) -> None:
@@ -117,7 +121,7 @@ class Policy:
             put(self, "effect", Effect(self.effect))
         except ValueError:
             raise PolicyError(_misspelt("effect", self.effect, [e.value for e in Effect])) from None
-        for name in ("key", "redact", "not_applied"):
+        for name in ("key", "redact", "aliases", "not_applied"):
             value = getattr(self, name)
             if value is not None:
                 put(self, name, (value,) if isinstance(value, str | type) else tuple(value))
@@ -132,6 +136,11 @@ class Policy:
         if self.dedupe:
             return self.dedupe
         return "run" if self.effect in _MERGED_IN_A_RUN else "call"
+
+    @property
+    def queue(self) -> str:
+        """The queue that its tasks go by, where they go to workers."""
+        return (self.where or "").partition(":")[2] or DEFAULT_QUEUE
 
     @property
     def kept_by_workers(self) -> str | None:
@@ -165,8 +174,14 @@ class Policy:
     def public(self) -> dict[str, Any]:
         """The policy as plain data: what is stored, hashed into the version and shown; callables by name."""
         return {
-            f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "version"
+            f.name: _plain(getattr(self, f.name))
+            for f in dataclasses.fields(self)
+            if f.name not in _NO_PROMISE
         }
+
+
+_NO_PROMISE = ("version", "aliases")
+"""A tool that is renamed promises what it did: what was approved under its old name stays approved."""
 
 
 def _plain(value: Any) -> Any:
@@ -212,6 +227,8 @@ def _check(p: Policy) -> None:
     for name in ("key", "redact"):
         if any(not isinstance(part, str) or not part for part in getattr(p, name) or ()):
             refuse(f"{name}={getattr(p, name)!r} must be argument names")
+    if any(not isinstance(name, str) or not name for name in p.aliases):
+        refuse(f"aliases={p.aliases!r} must be names of tools")
     if p.key == ():
         refuse("key=() names no argument; None means all of them")
     _check_rules(p, refuse)
@@ -246,8 +263,13 @@ def _check_rules(p: Policy, refuse: Callable[[str], None]) -> None:
 def _check_place(p: Policy, refuse: Callable[[str], None]) -> None:
     if p.isolation not in ISOLATION:
         refuse(_misspelt("isolation", p.isolation, ISOLATION))
-    if p.where not in (None, "here", "worker"):
-        refuse(_misspelt("where", p.where, ("here", "worker")))
+    if isinstance(p.where, str) and p.where.startswith("worker:"):
+        try:
+            checked_name("where='worker:…', queue", p.where.partition(":")[2])
+        except ValueError as wrong:
+            refuse(str(wrong))
+    elif p.where not in (None, "here", "worker"):
+        refuse(_misspelt("where", p.where, ("here", "worker", "worker:<queue>")))
     if p.isolation == "process" and p.effect is Effect.TRANSACTIONAL:
         refuse("a TRANSACTIONAL body shares AX's connection, which isolation='process' cannot reach")
     if p.rate is not None:

@@ -6,7 +6,6 @@ from the database, and a task that it hands out twice is claimed once there. So 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -31,20 +30,6 @@ class Job(NamedTuple):
     queue: str = "default"
     priority: int = NORMAL
     reply_to: str | None = None
-
-
-_NAME = re.compile(r"[A-Za-z0-9_.~-]{1,100}")
-
-
-def checked_name(what: str, given: str) -> str:
-    """A name that can be part of a key everywhere: of a queue, of a worker, of a deployment.
-
-    Raises:
-        ValueError: it cannot.
-    """
-    if not isinstance(given, str) or not _NAME.fullmatch(given):
-        raise ValueError(f"{what}={given!r}: letters, digits and _ . ~ - only, at most 100")
-    return given
 
 
 def checked_priority(given: int) -> int:
@@ -104,6 +89,13 @@ class News(NamedTuple):
 
 class Limiter(Protocol):
     """Limits that hold across workers, kept where the queue is; for any thread, one round trip or two."""
+
+    def check(self) -> None:
+        """At start, where a tool has a rate.
+
+        Raises:
+            TransportError: what keeps rates is not installed.
+        """
 
     def count(self, name: str, rate: Rate) -> float:
         """Count one more under a name: 0, or, where it is over the rate, the seconds after which to ask again.
@@ -196,6 +188,9 @@ class Transport(Protocol):
 
     def source(self, name: str, queues: Sequence[str]) -> Source:
         """The worker's side, for a consumer of this name, which is unique to one start of one process.
+
+        Args:
+            queues: where it fetches, the first named first; now and then from the other end, so that none starves.
 
         Raises:
             NoSource: the transport's own workers do the fetching.

@@ -22,6 +22,7 @@ ON_EVERY_DATABASE = frozenset(
         "test_in_the_way",
         "test_late_evidence",
         "test_one_effect",
+        "test_purge",
         "test_resubmission",
         "test_retries",
         "test_runs",

@@ -1,4 +1,4 @@
-"""Which calls are the same call: spelling, defaults, types, whitespace and the names a tool goes by."""
+"""Which calls are the same call: spelling, defaults, types and whitespace."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from ax_core import (
     InvalidArguments,
     NotAllowed,
     PolicyError,
-    RequestConflict,
 )
 from support.fresh import fresh
 from support.probe import Probe
@@ -218,67 +217,3 @@ def test_long_keys_that_differ_in_their_last_letter_are_two_keys(ax: AX, length:
     with pytest.raises(PolicyError, match="key"):
         ax.call("pay", key="k" * 256)
     assert probe.count == 2
-
-
-# -- the names of a tool -------------------------------------------------------------------------------------
-
-
-def test_a_tool_called_by_its_alias_is_the_same_tool(ax: AX) -> None:
-    probe = Probe("sent")
-    ax.register(
-        lambda to: probe.play({"to": to}),
-        name="mail.send",
-        schema={"properties": {"to": {}}},
-        policy="unsafe",
-        aliases=("send_email",),
-    )
-    with ax.run():
-        assert [ax.call(name, {"to": "a"}) for name in ("mail.send", "send_email")] == ["sent"] * 2
-    assert probe.count == 1
-    assert {task.tool for task in ax.tasks().tasks} == {"mail.send"}
-    with pytest.raises(PolicyError, match="taken"):
-        ax.register(lambda to: to, name="other", schema={}, aliases=("send_email",))
-
-
-def test_a_renamed_tool_answers_for_what_it_did_under_its_old_name(tmp_path: Path) -> None:
-    """The new release keeps the old name as an alias: a paused run that resumes finds its results and its keys."""
-    path, probe = tmp_path / "ax.db", Probe(*["sent"] * 3)
-
-    def register(ax: AX, name: str, **more: Any) -> None:
-        ax.register(
-            lambda to: probe.play({"to": to}),
-            name=name,
-            schema={"properties": {"to": {}}},
-            policy={"effect": "unsafe", "confirm": lambda args: args["to"] == "all"},
-            **more,
-        )
-
-    with fresh(path=path) as ax:
-        register(ax, "send_email")
-        ax.call("send_email", {"to": "a"}, request_id="done")
-        ax.call("send_email", {"to": "b"}, key="k")
-        waiting = ax.submit("send_email", {"to": "all"}, request_id="asked")
-    with fresh(path=path) as ax:
-        register(ax, "mail.send", aliases=("send_email",))
-        for name in ("mail.send", "send_email"):
-            assert ax.call(name, {"to": "a"}, request_id="done") == "sent"
-            assert ax.call(name, {"to": "b"}, key="k") == "sent"
-            with pytest.raises(RequestConflict, match="other arguments"):
-                ax.call(name, {"to": "b"}, request_id="done")
-        assert probe.count == 2
-        ax.confirm(waiting, by="ann")
-        assert ax.call("mail.send", {"to": "all"}, request_id="asked") == "sent"
-    assert probe.count == 3
-
-
-def test_another_tool_does_not_answer_for_it(tmp_path: Path) -> None:
-    path = tmp_path / "ax.db"
-    with fresh(path=path) as ax:
-        Probe().tool(ax, "crm/mail.send")
-        ax.call("crm/mail.send", request_id="r")
-    with fresh(path=path) as ax:
-        probe = Probe()
-        probe.tool(ax, "erp/mail.send")
-        with pytest.raises(RequestConflict, match="'crm/mail.send'"):
-            ax.call("erp/mail.send", request_id="r")
-        assert probe.count == 0

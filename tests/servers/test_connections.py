@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from ax_core import AX, Budget, State, StoreError, current, faults
 from ax_core.states import RunState
-from ax_core.store.servers import server, writes
+from ax_core.store.servers import lone, server, writes
 from ax_core.store.servers.mysql import MySQL
 from ax_core.store.servers.postgres import Postgres
 from support.aside import together
@@ -43,19 +43,23 @@ ANY = {"properties": {"n": {}}}
 def lose_the_answer(
     monkeypatch: pytest.MonkeyPatch, home: Home, *, committed: bool, nth: int = 1
 ) -> list[str]:
-    """The nth COMMIT is not answered: the connection is cut right after it, or right before."""
-    real, seen = writes.Writes.commit, list[str]()
+    """The nth COMMIT, or statement that commits itself, is not answered: the connection is cut after it, or before."""
+    seen: list[str] = []
 
-    def commit(self: Any, raw: Any, cursor: Any) -> None:
-        seen.append("commit")
-        if len(seen) != nth:
-            return real(self, raw, cursor)
-        if committed:
-            real(self, raw, cursor)
-        home.cut()
-        return real(self, raw, cursor)
+    def cutting(real: Any) -> Any:
+        def commit(*args: Any) -> Any:
+            seen.append(real.__name__)
+            if len(seen) != nth:
+                return real(*args)
+            if committed:
+                real(*args)
+            home.cut()
+            return real(*args)
 
-    monkeypatch.setattr(writes.Writes, "commit", commit)
+        return commit
+
+    monkeypatch.setattr(writes.Writes, "commit", cutting(writes.Writes.commit))
+    monkeypatch.setattr(lone.LoneTx, "execute", cutting(lone.LoneTx.execute))
     return seen
 
 
@@ -99,6 +103,42 @@ def test_a_commit_that_was_not_answered_is_looked_up(
     assert [entry.verb for entry in ax.audit(task.id)] == ["claim", "returned"]
     assert ax.verify(task.id) is None
     assert len(seen) == (2 if committed else 3)  # what is stored is not stored again
+
+
+@pytest.mark.parametrize("committed", [True, False], ids=["stored", "not stored"])
+@pytest.mark.parametrize("nth", [1, 2], ids=["claim", "outcome"])
+def test_a_claim_for_which_nothing_is_looked_up_is_known_as_well(
+    ax: AX, home: Home, acted: list[int], monkeypatch: pytest.MonkeyPatch, committed: bool, nth: int
+) -> None:
+    """Where the database allows it, such a call is two statements without a transaction around them."""
+    ax.register(lambda n: acted.append(n) or n, name="again", schema=ANY, policy={"effect": "idempotent"})
+    ax.tasks()
+    seen = lose_the_answer(monkeypatch, home, committed=committed, nth=nth)
+    assert ax.call("again", {"n": 1}) == 1
+    (task,) = ax.tasks().tasks
+    assert (task.state, task.attempts, acted) == (State.SUCCESS, 1, [1])
+    assert [entry.verb for entry in ax.audit(task.id)] == ["claim", "returned"]
+    assert ax.verify(task.id) is None
+    assert seen == ["execute" if home.url.startswith("postgresql") else "commit"] * (2 if committed else 3)
+
+
+def test_an_outcome_that_finds_its_task_moved_needs_a_transaction_after_all(
+    ax: AX, acted: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cancel came while the tool ran, and grew the trail: what it returned is recorded all the same, at once."""
+
+    def act(n: int) -> int:
+        acted.append(n)
+        (task,) = ax.tasks().tasks
+        ax.cancel(task.id, by="ops")
+        return n
+
+    ax.register(act, name="slow", schema=ANY, policy={"effect": "idempotent"})
+    assert ax.call("slow", {"n": 1}) == 1
+    (task,) = ax.tasks().tasks
+    assert (task.state, acted) == (State.SUCCESS, [1])
+    assert [entry.verb for entry in ax.audit(task.id)] == ["claim", "cancel_requested", "returned"]
+    assert ax.verify(task.id) is None
 
 
 @pytest.mark.parametrize("committed", [True, False], ids=["stored", "not stored"])

@@ -125,6 +125,7 @@ def everything(ax: AX) -> None:
     with suppress(AXError):
         ax.rollback(run.id, by="ops")
     ax.cancel(run.id)
+    ax.purge(0, forget_after=0)
 
 
 def test_no_question_walks_through_all_tasks_or_runs(ax: AX, asked: Asked) -> None:

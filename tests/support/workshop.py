@@ -11,7 +11,7 @@ from typing import Any
 
 from ax_core import AX, Effect, Policy, current
 from ax_core.clock import Clock
-from support import agent_tools, apart, limited, sabotage
+from support import agent_tools, apart, limited, mailing, sabotage, undoing
 from support.outside import Outside
 from support.skew import Skew
 
@@ -28,6 +28,11 @@ def till() -> str:
 async def same_loop() -> bool:
     """Whether async tools run on the loop that the lifespan was entered on."""
     return asyncio.get_running_loop() is current().resources["loop"]
+
+
+def long() -> str:
+    """A result that is over the cap."""
+    return "x" * 2_000_000
 
 
 def hang() -> None:
@@ -57,12 +62,15 @@ def shop(
     }
     ax = AX(url, queue=queue, imports=["support.agent_tools"], clock=clock, **settings)
     agent_tools.register(ax, Outside(world), names, retries=2, backoff=0.05)
+    undoing.register(ax, Outside(world))
     if queue is not None:
+        mailing.register(ax, Outside(world))
         if not queue.startswith("celery:"):  # which has limits and pools of its own
             apart.register(ax, Outside(world))
             limited.register(ax, Outside(world))
         ax.register(till, policy=Policy(Effect.READ, where="worker"))
         ax.register(same_loop, policy=Policy(Effect.READ, where="worker"))
+        ax.register(long, policy=Policy(Effect.KEYED, where="worker"))
         ax.register(hang, policy=Policy(Effect.READ, timeout=0.3, where="worker"))
     if "keyed_here" in names:
         patient = Policy(Effect.KEYED, retries=1, backoff=2.0)

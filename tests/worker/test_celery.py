@@ -3,72 +3,19 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
 from ax_core import AX, OutcomeUnknown, State
 from support.ledger import until
-from support.outside import World
 from support.servers.redis import Redis
-from support.shops import Shop
-from support.surroundings import SURROUNDINGS
 from support.workshop import shop
 
 pytest.importorskip("celery")
 from support import celery_shop
+from support.fleets import Fleet
 
 pytestmark = pytest.mark.slow
-
-
-class Fleet(Shop):
-    """A shop whose workers are Celery's."""
-
-    broker: str
-
-    def celery(self, *options: str) -> subprocess.Popen[bytes]:
-        """One more Celery worker."""
-        words = [
-            sys.executable,
-            "-m",
-            "celery",
-            "-A",
-            "support.celery_shop",
-            "worker",
-            "--without-gossip",
-            *options,
-        ]
-        surroundings = {
-            **os.environ,
-            **SURROUNDINGS,
-            "AX_TEST_BROKER": self.broker,
-            "SHOP_URL": self.url,
-            "SHOP_QUEUE": celery_shop.QUEUE,
-            "SHOP_WORLD": str(self.world.port),
-        }
-        with (self.folder / "celery.log").open("ab") as log:
-            child = subprocess.Popen(
-                words, env=surroundings, stdin=subprocess.DEVNULL, stdout=log, stderr=log
-            )
-        self._ending.callback(child.wait)
-        self._ending.callback(child.kill)
-        return child
-
-
-@pytest.fixture
-def fleet(tmp_path: Path, redis_server: Redis, world: World) -> Iterator[Fleet]:
-    world.begin_anew(tmp_path)
-    with redis_server.client() as client:
-        client.flushall()
-    celery_shop.app.conf.broker_url = redis_server.url
-    with ExitStack() as ending:
-        made = Fleet(tmp_path, f"sqlite:///{tmp_path}/ax.db", celery_shop.QUEUE, world, ending)
-        made.broker = redis_server.url
-        yield made
 
 
 @pytest.mark.parametrize("pool", [("-P", "solo"), ("-P", "threads", "-c", "4"), ("-P", "prefork", "-c", "2")])
@@ -104,19 +51,7 @@ def test_the_scheduler_sends_again_what_the_broker_lost(fleet: Fleet, redis_serv
         client.flushall()
     fleet.celery("-P", "solo")
     assert fleet.ax.get(handle).state is State.QUEUED
-    words = [sys.executable, "-c", "import sys; from ax_core.cli import main; sys.exit(main())", "scheduler"]
-    surroundings = {
-        **os.environ,
-        **SURROUNDINGS,
-        "AX_TEST_BROKER": fleet.broker,
-        "SHOP_URL": fleet.url,
-        "SHOP_QUEUE": celery_shop.QUEUE,
-        "SHOP_WORLD": str(fleet.world.port),
-    }
-    with (fleet.folder / "scheduler.log").open("ab") as log:
-        child = subprocess.Popen(
-            [*words, "support.workshop:make", "--factory"], env=surroundings, stdout=log, stderr=log
-        )
+    child = fleet.scheduler()
     try:
         fleet.ax.wait_for_result(handle, timeout=60)
     finally:

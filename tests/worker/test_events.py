@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from ax_core import AX, PolicyError
 from ax_core.hooks import Event
 from support.axd import typed_elsewhere
+from support.ledger import until
 
 
 def names(shop: Any, after: str = "0") -> list[tuple[str, str]]:
@@ -36,9 +38,21 @@ def test_whoever_comes_back_goes_on_where_he_was(on_file: Any) -> None:
 
 
 async def test_coroutines_follow_without_blocking_their_loop(on_file: Any) -> None:
+    """While nothing happens either: the loop goes on with everything else."""
     on_file.worker()
     await on_file.ax.acall("keyed_loop", {"subject": "a"})
-    assert [e.name async for e in on_file.ax.aevents("0", wait=0.5)] == ["queued", "started", "succeeded"]
+    turns = 0
+
+    async def turning() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0.01)
+            turns += 1
+
+    beside = asyncio.create_task(turning())
+    assert [e.name async for e in on_file.ax.aevents("0", wait=1.0)] == ["queued", "started", "succeeded"]
+    beside.cancel()
+    assert turns > 10
 
 
 def test_what_the_queue_forgot_is_told_as_a_gap(on_file: Any, redis_server: Any) -> None:
@@ -94,6 +108,35 @@ def test_a_handler_hears_what_other_processes_do_if_it_wants_to(on_file: Any) ->
     assert here == []
     assert everywhere[0].elsewhere is True
     assert everywhere[0].tool == "keyed_here"
+
+
+def test_a_handler_hears_what_its_own_process_does_once(on_file: Any) -> None:
+    """Not a second time by way of the queue."""
+    heard: list[str] = []
+    other = on_file.client()
+    listening = threading.Event()
+
+    @on_file.ax.on("cancelled", everywhere=True)
+    def far(event: Event) -> None:
+        heard.append(event.task_id)
+        listening.set()
+
+    assert far
+    deadline = 30
+    while (
+        not listening.wait(0.3) and deadline
+    ):  # it is heard from when the follower stands, which tells nobody
+        deadline -= 1
+        other.cancel(other.submit("keyed_here", {"subject": "a"}, dedupe="call"), by="ops")
+    heard.clear()
+    mine = on_file.ax.submit("keyed_here", {"subject": "b"})
+    on_file.ax.cancel(mine, by="ops")
+    told = ("cancelled", str(mine))
+    assert until(lambda: told in [(e.name, e.task_id) for e in on_file.ax.events("0", wait=0.2)])
+    last = other.submit("keyed_here", {"subject": "c"})
+    other.cancel(last, by="ops")
+    assert until(lambda: str(last) in heard)
+    assert heard.count(str(mine)) == 1
 
 
 def test_without_a_queue_nothing_is_heard_of_others() -> None:

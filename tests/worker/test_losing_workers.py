@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ax_core import OutcomeUnknown, State
-from ax_core.worker.worker import FENCED
+from ax_core.worker import FENCED
 from support.ledger import until
 from support.shops import calling
 

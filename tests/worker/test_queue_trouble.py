@@ -84,12 +84,14 @@ def test_a_job_without_a_task_is_let_go(on_file: Any) -> None:
 
 
 def test_a_job_that_comes_many_times_is_run_once(on_file: Any) -> None:
+    """And is off the queue as often as it came."""
     on_file.worker()
     on_file.worker()
     handle = on_file.ax.submit("unsafe_here", {"subject": "a", "dwell": 0.2})
     on_file.ax._core.post.transport.publish([Job(str(handle), "default")] * 20)
     on_file.ax.wait_for_result(handle, timeout=30)
-    assert until(lambda: on_file.ax._core.post.transport.health().waiting == {"default": 0})
+    health = on_file.ax._core.post.transport.health
+    assert until(lambda: (health().waiting, health().fetched) == ({"default": 0}, {"default": 0}))
     assert len(on_file.effects("a")) == 1
 
 

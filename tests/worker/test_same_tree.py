@@ -1,4 +1,4 @@
-"""A scenario comes to the same end inline and in workers, on each database."""
+"""A scenario comes to the same end inline, in workers on each database, and in a Celery fleet."""
 
 from __future__ import annotations
 
@@ -73,17 +73,31 @@ def acts(world: World, url: str) -> Counter[str]:
     return Counter(e["subject"] for e in world.seen() if e["kind"] in kinds) + record.business(url)
 
 
+def inline(folder: Path, world: World) -> Any:
+    """The tree where everything runs in the process that calls."""
+    url = f"sqlite:///{folder}/inline.db"
+    with shop(url, None, world.port) as alone:
+        alone.tasks()
+        record.run(url, BUSINESS)
+        tree = play(alone)
+        return normal(tree, acts(world, url))
+
+
 @pytest.mark.slow
 def test_a_scenario_comes_to_the_same_tree_inline_and_in_workers(shop_on: Any, tmp_path: Path) -> None:
     """Tool, state, reason, attempts and effects of every task."""
-    world, url = shop_on.world, f"sqlite:///{tmp_path}/inline.db"
-    with shop(url, None, world.port) as inline:
-        inline.tasks()
-        record.run(url, BUSINESS)
-        tree = play(inline)
-        here = normal(tree, acts(world, url))
-    world.begin_anew(tmp_path)
-    for number in range(2):
-        shop_on.worker(SHOP_NUMBER=str(number))
-    there = normal(play(shop_on.ax), acts(world, shop_on.url))
-    assert there == here
+    here = inline(tmp_path, shop_on.world)
+    shop_on.world.begin_anew(tmp_path)
+    for _ in range(2):
+        shop_on.worker()
+    assert normal(play(shop_on.ax), acts(shop_on.world, shop_on.url)) == here
+
+
+@pytest.mark.slow
+def test_a_scenario_comes_to_the_same_tree_in_a_celery_fleet(fleet: Any, tmp_path: Path) -> None:
+    """The same: the transport carries ids, and decides nothing."""
+    here = inline(tmp_path, fleet.world)
+    fleet.world.begin_anew(tmp_path)
+    for _ in range(2):
+        fleet.celery("-P", "threads", "-c", "2")
+    assert normal(play(fleet.ax), acts(fleet.world, fleet.url)) == here

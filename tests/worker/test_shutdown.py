@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
+from types import SimpleNamespace
 from typing import Any
 
 from ax_core import State
+from ax_core.ports import Delivery, Job
+from ax_core.worker.fetching import Fetching
+from ax_core.worker.pace import Pace
+from ax_core.worker.slots import Slots
 from support.ledger import until
 
 
@@ -42,6 +48,29 @@ def test_what_was_not_begun_starts_elsewhere_at_once(on_file: Any) -> None:
     on_file.ax.wait_for_result(running, timeout=60)
     assert len({e["key"] for e in on_file.effects("long")}) == 1
     assert [len(on_file.effects(f"s{n}")) for n in range(10)] == [1] * 10
+
+
+def test_what_was_fetched_at_the_moment_of_the_end_is_given_back(on_file: Any) -> None:
+    """And is not begun: it need not wait until somebody takes it from the dead."""
+    stopping, given_back, begun = threading.Event(), [], []
+    job = Delivery(Job("t", "default"), 1, "receipt")
+
+    class Ending:
+        """A source that hands something out just as the worker is told to go."""
+
+        def fetch(self, limit: int, wait: float) -> list[Delivery]:
+            stopping.set()
+            return [job]
+
+        def give_back(self, deliveries: list[Delivery]) -> bool:
+            given_back.extend(deliveries)
+            return True
+
+    core = on_file.ax._core
+    bench = SimpleNamespace(lines=None, room=1, begin=lambda jobs: begun.append(jobs))
+    slots, upkeep = Slots(1), SimpleNamespace(fetched=0.0)
+    Fetching(core, Ending(), bench, slots, Pace(None, core.clock), upkeep).run(stopping)  # type: ignore[arg-type]
+    assert (given_back, begun) == ([job], [])
 
 
 def test_no_task_is_lost_or_doubled_over_many_shutdowns(on_file: Any) -> None:

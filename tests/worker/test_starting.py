@@ -49,7 +49,7 @@ def test_a_worker_whose_threads_all_hang_ends_to_be_started_anew(on_file: Any) -
         (["support.workshop:make", "--factory"], {"SHOP_QUEUE": "amqp://x"}, "no queue is called 'amqp'"),
         (["support.workshop:make", "--factory"], {"SHOP_QUEUE": "redis://127.0.0.1:9/0"}, "127.0.0.1:9"),
         (["support.workshop:make", "--factory", "--concurrency", "0"], {}, "at least 1"),
-        (["support.workshop:make", "--factory", "--queue", "a b"], {}, "letters, digits"),
+        (["support.workshop:make", "--factory", "--queues", "default,a b"], {}, "letters, digits"),
         (["support.workshop:make", "--factory", "--health", "here"], {}, "is no HOST:PORT"),
         (["support.workshop:make", "--factory", "--lifespan", "support.workshop:NAMES"], {}, "lifespan"),
         (
@@ -74,6 +74,12 @@ def test_a_worker_that_cannot_start_says_why_in_one_line(
     assert says in said.err
     assert "Traceback" not in said.err
     assert said.err.strip().splitlines()[-1].startswith("axd: ")
+
+
+def test_a_worker_needs_a_queue() -> None:
+    """Whatever its tools say."""
+    with AX("sqlite://") as ax, pytest.raises(PolicyError, match="where tasks come from"):
+        Worker(ax)
 
 
 def test_an_ax_that_was_used_is_no_worker(tmp_path: Path, redis_url: str) -> None:

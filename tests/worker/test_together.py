@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from ax_core import AX
+from ax_core import AX, ConfirmationPending
 from ax_core.clock import SystemClock
+from ax_core.dispatch.waiters import told
 from ax_core.ports import Delivery, Job
+from ax_core.store import tasks
 from ax_core.worker import running
 from ax_core.worker.acks import Acks
 from ax_core.worker.deadlines import PassingDeadlines
@@ -47,6 +49,38 @@ def test_what_ends_while_others_are_taken_off_goes_in_the_next_round_trip() -> N
     source.may.set()
     first.join(PATIENCE)
     assert source.gone == [["a"], ["b", "c", "d"]]
+
+
+def test_tasks_that_end_together_are_read_together_by_whoever_hears_of_it(tmp_path: Path) -> None:
+    """Once for all who wait here; one that is not over only wakes its waiter, and nobody reads for nobody."""
+    with AX(f"sqlite:///{tmp_path}/ax.db") as ax:
+        ax.register(lambda n: n, name="echo", schema={"properties": {"n": {}}}, policy={"confirm": False})
+        ax.register(lambda: 1, name="asked", policy={"confirm": True})
+        for n in range(5):
+            ax.call("echo", {"n": n})
+        with pytest.raises(ConfirmationPending):
+            ax.call("asked")
+        waiters, db, reads = ax._core.waiters, ax._core.db, list[Any]()
+        rows = db.read(lambda tx: tasks.several(tx, [task.id for task in ax.tasks().tasks]))
+        waiting = [waiters.of(row.id) for row in rows[1:]]
+
+        class Counting:
+            def read(self, op: Any) -> Any:
+                reads.append(op)
+                return db.read(op)
+
+        for waiter in waiting:
+            waiter.__enter__()
+        told(waiters, Counting(), [row.id for row in rows])  # type: ignore[arg-type]
+        assert len(reads) == 1
+        assert [waiter.found for waiter in waiting] == [
+            row if row.state == "SUCCESS" else None for row in rows[1:]
+        ]
+        assert [waiter._bell.qsize() for waiter in waiting] == [1] * len(waiting)
+        for waiter in waiting:
+            waiter.__exit__()
+        told(waiters, Counting(), [row.id for row in rows])  # type: ignore[arg-type]
+        assert len(reads) == 1
 
 
 def test_a_deadline_that_passes_is_told_and_one_that_was_removed_is_not() -> None:

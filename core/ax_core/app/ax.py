@@ -17,6 +17,7 @@ from ..settings import Settings
 from .calls import Calls
 from .core import Core
 from .listening import Listening
+from .purge import Purging
 from .runs import RunBlock
 from .tooling import Tooling
 from .trail import Trails
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from .serve import Serving
 
 
-class AX(Tooling, Calls, Trails, Verbs, Listening):
+class AX(Tooling, Calls, Trails, Verbs, Listening, Purging):
     """The controlled execution layer: every call through it is recorded before it acts.
 
     Nothing is opened before the first use: no file, no thread, no connection.

@@ -160,7 +160,7 @@ class Calls:
     def _waiting(self, wiring: Wiring, row: Any, task_id: str, timeout: float | None) -> Any:
         if row is None or row.ns != self._ns:
             raise UnknownTask(f"no task {task_id}", task_id=task_id)
-        runner = runner_of(self._core, row)
+        runner = runner_of(self._core, row.tool)
         patience = self._core.settings.wait if timeout is None else max(0.0, timeout)
         how = "replayed" if row.state == State.SUCCESS else "attached"
         return following(Seat(row, how=how), runner, wiring, patience, for_people=timeout is not None)

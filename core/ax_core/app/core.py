@@ -16,6 +16,7 @@ from ..control import Tell
 from ..dispatch import RunScope, Waiters, Wiring
 from ..dispatch.live import Live
 from ..dispatch.post import Post
+from ..dispatch.waiters import told
 from ..errors import Closed, PolicyError, StoreError
 from ..hooks import Hooks
 from ..model import ToolRow
@@ -204,7 +205,7 @@ class Core:
             self.registry,
             self.threads,
             self.hooks,
-            self.waiters.wake,
+            partial(told, self.waiters, self.db),
             self.serving,
         )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,9 @@ def undo_tool(core: Core, ns: str, tool: Tool[..., Any]) -> Tool[..., Any] | Non
     compensate = tool.policy.compensate
     if compensate is None:
         return None
-    policy = compensate.policy if isinstance(compensate, Tool) else UNDO
+    # A plain function runs where the tool does whose work it undoes.
+    policy = compensate.policy if isinstance(compensate, Tool) else replace(UNDO, where=tool.policy.where)
+    policy = replace(policy, aliases=tuple(name + SUFFIX for name in tool.aliases))
     function = compensate.fn if isinstance(compensate, Tool) else compensate
 
     def undo(task_id: str) -> Any:
@@ -53,8 +56,16 @@ def undo_tool(core: Core, ns: str, tool: Tool[..., Any]) -> Tool[..., Any] | Non
     )
 
 
-def rolling_back(core: Core, wiring: Wiring, run_id: str, by: str) -> Generator[Step, Any, Verdict]:
-    """The choreography of a rollback; carried out by the same hands as a call."""
+def rolling_back(
+    core: Core, wiring: Wiring, run_id: str, by: str, may: Callable[[Tool[..., Any]], bool] | None = None
+) -> Generator[Step, Any, Verdict]:
+    """The choreography of a rollback; carried out by the same hands as a call.
+
+    Two that go on with the same run undo nothing twice: a compensation is a task with a request of its own.
+
+    Args:
+        may: which compensations may be called from here; None: those of all tools that are registered.
+    """
     clock = wiring.clock
     yield Write(
         lambda tx: begin_rollback(tx, wiring.ns, run_id, by, clock.now(), wiring.tell), "control", True
@@ -62,7 +73,7 @@ def rolling_back(core: Core, wiring: Wiring, run_id: str, by: str) -> Generator[
     give_up = clock.monotonic() + WAIT_FOR_OPEN
     undone = 0
     while True:
-        ahead: Plan = yield Look(partial(_plan, wiring, run_id))
+        ahead: Plan = yield Look(partial(_plan, core, wiring, run_id))
         if ahead.open:
             left = give_up - clock.monotonic()
             if left <= 0:
@@ -85,11 +96,12 @@ def rolling_back(core: Core, wiring: Wiring, run_id: str, by: str) -> Generator[
             return _verdict(not failed, run_id, _summary(undone, ahead))
         target = ahead.undo[0]
         tool = core.registry.find(target.tool + SUFFIX)
-        if tool is None:
+        if tool is None or (may is not None and not may(tool)):
             return _verdict(
                 False,
                 run_id,
-                f"closed to claims; {len(ahead.undo)} to undo by ax.serve() where {target.tool} is registered",
+                f"closed to claims; {len(ahead.undo)} to undo by a worker that knows {target.tool}, or by ax.serve() "
+                "where it is registered",
             )
         call = Call(
             tool,
@@ -111,9 +123,9 @@ def _end(run_id: str, now: int, failed: bool, tx: Tx) -> None:
     end_rollback(tx, run_id, now, failed)
 
 
-def _plan(wiring: Wiring, run_id: str, tx: Tx) -> Plan:
-    # By what was published, not by what is registered here: an operator's process has no tools.
-    known = {row.name for row in tools.every(tx, wiring.ns)}
+def _plan(core: Core, wiring: Wiring, run_id: str, tx: Tx) -> Plan:
+    # Also by what was published: an operator's process has no tools.
+    known = {row.name for row in tools.every(tx, wiring.ns)} | {tool.name for tool in core.registry}
     return plan(all_tasks(tx, run_id), {name for name in known if name + SUFFIX in known})
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import _thread
 import dataclasses
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..clock import micros
 from ..dispatch import Runner, Seat, Wiring, bound, carry_out, following
 from ..errors import AXError
 from ..model import TaskRow, Verdict
-from ..store import queries, runs
+from ..store import runs, tasks
+from ..store.ready import Ready, Search
 from .rollback import rolling_back
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from .core import Core
 
 LOOK_AGAIN = 0.25
+PART, PARTS = 200, 10
+"""Tasks in one look, and looks in one round at most: the next round goes on behind what is not to be run here."""
 ROLLBACKS_EVERY = 2.0
 
 
@@ -28,6 +32,7 @@ class Serving:
         self._core, self._ns, self._concurrency = core, ns, concurrency
         self._stopped = False
         self._taken: set[str] = set()
+        self._search = Search(PART, ns)
         self._next_rollbacks = 0.0
         self._idle = _thread.allocate_lock()
         self._idle.acquire()
@@ -59,16 +64,22 @@ class Serving:
         if room <= 0:
             return 0
         started = self._roll_back(wiring)
-        for row in wiring.db.read(lambda tx: queries.runnable(tx, self._ns, now, 10 * self._concurrency)):
+
+        def start(row: Ready) -> bool:
+            nonlocal started
             if started >= room:
+                return False
+            if row.id not in self._taken and (runner := runner_of(self._core, row.tool)) is not None:
+                self._taken.add(row.id)
+                started += 1
+                self._core.threads.spawn(partial(self._run, row.id, runner, wiring))
+            return True
+
+        for _ in range(PARTS):
+            self._search.look(wiring.db, now, start)
+            if started or not self._search.midway:
+                self._search.begin_anew()  # the oldest first; only what is not for here is passed over
                 break
-            if row.id in self._taken or (runner := runner_of(self._core, row)) is None:
-                continue
-            if row.attempt_open and row.effect != "read":
-                continue
-            self._taken.add(row.id)
-            started += 1
-            self._core.threads.spawn(lambda row=row, runner=runner: self._run(row, runner, wiring))  # type: ignore[misc]
         return started
 
     def _roll_back(self, wiring: Wiring) -> int:
@@ -76,9 +87,8 @@ class Serving:
         if wiring.clock.monotonic() < self._next_rollbacks:
             return 0
         self._next_rollbacks = wiring.clock.monotonic() + ROLLBACKS_EVERY
-        waiting = [
-            r for r in wiring.db.read(lambda tx: runs.rolling_back(tx, self._ns)) if r not in self._taken
-        ]
+        found = wiring.db.read(runs.rolling_back)
+        waiting = [run_id for ns, run_id in found if ns == self._ns and run_id not in self._taken]
         for run_id in waiting:
             self._taken.add(run_id)
             self._core.threads.spawn(lambda run_id=run_id: self._finish(run_id, wiring))  # type: ignore[misc]
@@ -92,15 +102,17 @@ class Serving:
         finally:
             self._taken.discard(run_id)
 
-    def _run(self, row: TaskRow, runner: Runner, wiring: Wiring) -> None:
+    def _run(self, task_id: str, runner: Runner, wiring: Wiring) -> None:
         try:
+            row = wiring.db.read(lambda tx: tasks.look(tx, task_id))
+            assert row is not None
             carry_out(following(Seat(row, how="attached"), runner, wiring, 0.0, detached=True), wiring)
         except AXError:
             pass  # its verdict is on record, for whoever asks
         except Exception as error:
-            self._core.hooks.complain(f"task {row.id} ({row.tool}) could not be run", error)
+            self._core.hooks.complain(f"task {task_id} ({runner.tool.name}) could not be run", error)
         finally:
-            self._taken.discard(row.id)
+            self._taken.discard(task_id)
             if self._idle.locked():
                 try:
                     self._idle.release()
@@ -108,9 +120,9 @@ class Serving:
                     pass
 
 
-def runner_of(core: Core, row: TaskRow) -> Runner | None:
-    """What this process can run a stored task with; None: its tool lives in its caller, or elsewhere."""
-    tool = core.registry.find(row.tool)
+def runner_of(core: Core, name: str) -> Runner | None:
+    """What this process can run stored tasks of a tool with; None: it lives in their callers, or elsewhere."""
+    tool = core.registry.find(name)
     if tool is None or (tool.validated_elsewhere and tool.apart is None):
         return None
     if core.post is not None and core.post.is_for_workers(tool) is not core.post.serving:
@@ -121,7 +133,7 @@ def runner_of(core: Core, row: TaskRow) -> Runner | None:
 
 def run_approved(core: Core, wiring: Wiring, row: TaskRow, verdict: Verdict) -> Verdict:
     """Run a just approved task at once where its policy says so and its tool is registered here."""
-    runner = runner_of(core, row)
+    runner = runner_of(core, row.tool)
     if runner is None or not runner.tool.policy.run_on_confirm:
         return verdict
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_type_hints, overload
 
 from ..dispatch import current
@@ -67,6 +68,7 @@ class Tooling:
 
         Args:
             schema: JSON Schema of its arguments; default from the signature.
+            aliases: beside those of the policy.
 
         Raises:
             PolicyError: an invalid policy, signature or schema, or the name is taken by another.
@@ -74,6 +76,8 @@ class Tooling:
         from ..registry.signature import SignatureError, bind, description_of, schema_of
 
         made = Policy.of(policy)
+        if aliases:
+            made = replace(made, aliases=tuple(dict.fromkeys((*made.aliases, *aliases))))
         is_async = _is_async(fn)
         title: str = name or getattr(fn, "__name__", None) or type(fn).__name__
         if made.effect is Effect.TRANSACTIONAL and is_async:
@@ -88,7 +92,6 @@ class Tooling:
                 fn=fn,
                 is_async=is_async,
                 binder=binder,
-                aliases=aliases,
                 through=self._through,
             )
             _ = tool.gate  # an invalid schema is told now, not at the first call
@@ -103,9 +106,10 @@ class Tooling:
         Raises:
             PolicyError: the name is taken by another.
         """
-        if tool.policy.where == "worker" and self._core.queue is None:
+        if tool.policy.where not in (None, "here") and self._core.queue is None:
             raise PolicyError(
-                f"tool {tool.name!r}: where='worker' needs workers, and this AX has no queue= to reach them by"
+                f"tool {tool.name!r}: where={tool.policy.where!r} needs workers, "
+                "and this AX has no queue= to reach them by"
             )
         undo = undo_tool(self._core, self._ns, tool)
         for each in (tool, undo):

@@ -19,6 +19,7 @@ from .doctor import doctor
 from .history import audit, tree
 from .inbox import inbox
 from .migrate import migrate
+from .purge import purge
 from .scheduler import scheduler
 from .show import show
 from .states import as_text, states
@@ -39,7 +40,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     "Look": (inbox, tasks, show, tree, audit, tools, states, doctor),
     "Decide": (confirm, reject, cancel, requeue, resolve, extend, rollback, pause, resume),
     "Run": (worker, scheduler, watch),
-    "Keep": (migrate,),
+    "Keep": (migrate, purge),
 }
 BEFORE_THE_COMMAND = {"--url": 1, "--ns": 1, "--by": 1, "--json": 0}
 """Options that may stand before the command too, and how many words follow each."""

@@ -20,7 +20,7 @@ def extend(run: str, /, *, tasks: int = 0, seconds: float = 0.0, who: Who = ME, 
 
 
 def rollback(run: str, /, *, who: Who = ME, where: Where = HERE) -> int:
-    """Undo what a run did: closes it here; the compensations run in ax.serve(), where their tools are registered.
+    """Undo what a run did: closes it here; the compensations run in workers, or in ax.serve(), where their tools are.
 
     Args:
         run: its id, or six or more of its first or last characters.

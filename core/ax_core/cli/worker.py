@@ -15,7 +15,7 @@ def worker(
     /,
     *,
     concurrency: Annotated[int, Parameter(name=["--concurrency", "-c"])] = 8,
-    queue: Annotated[tuple[str, ...], Parameter(negative_iterable=())] = ("default",),
+    queues: str = "default",
     factory: Annotated[bool, Parameter(negative=())] = False,
     drain: float = 30.0,
     max_rate: float | None = None,
@@ -33,8 +33,8 @@ def worker(
         The AX of your program, as module:name.
     concurrency
         How many tasks at the same time.
-    queue
-        Which queue to fetch from; may be given more than once.
+    queues
+        Which queues to fetch from, as mail,default: what comes by the first goes before what comes by the next.
     factory
         The name is a function that makes the AX.
     drain
@@ -53,7 +53,7 @@ def worker(
     made = Worker(
         load_target(target, factory=factory),
         concurrency=concurrency,
-        queues=queue,
+        queues=[name.strip() for name in queues.split(",")],
         drain=drain,
         max_rate=max_rate,
         program=Program(target, factory, lifespan),

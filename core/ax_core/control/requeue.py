@@ -55,6 +55,11 @@ def requeue(tx: Tx, ns: str, task_id: str, by: str, now: Micros, tell: Tell) -> 
         raise NotAllowed(
             f"the last attempt of task {task_id} has not been seen to end; it may still act", task_id=task_id
         )
+    if row.purged:
+        raise NotAllowed(
+            f"the arguments of task {task_id} ({row.tool}) were purged; it must be issued anew",
+            task_id=task_id,
+        )
     if row.reason == Reason.REJECTED:
         raise NotAllowed(f"task {task_id} was rejected by a person; it must be issued anew", task_id=task_id)
     other = holder(tx, row, now) or in_the_way(tx, row, now, by, tell)

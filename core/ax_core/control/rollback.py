@@ -17,12 +17,16 @@ def begin_rollback(tx: Tx, ns: str, run_id: str, by: str, now: Micros, tell: Tel
 
     Raises:
         UnknownTask: there is no run of that id.
-        NotAllowed: it has been rolled back.
+        NotAllowed: it has been rolled back, or purged.
     """
     row = runs.get(tx, run_id)
     rows = queries.of_run(tx, run_id)
     if (row.ns if row is not None else rows[0].ns if rows else None) != ns:
         raise UnknownTask(f"no run {run_id}", task_id=run_id)
+    if any(task.purged for task in rows):
+        raise NotAllowed(
+            f"what run {run_id} did can no longer be undone from here: it was purged", task_id=run_id
+        )
     if row is None:
         row = runs.ended_implicit(rows[0], RunState.ROLLED_BACK, Reason.ROLLING_BACK, now)
         runs.create(tx, row)

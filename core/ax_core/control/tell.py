@@ -35,7 +35,7 @@ class Tell:
         self,
         hooks: Hooks,
         wake: Callable[[str], None],
-        ready: Callable[[TaskRow], None] | None = None,
+        ready: Callable[[TaskRow], object] | None = None,
         publish: Callable[[str, Event], None] | None = None,
     ) -> None:
         self._hooks, self._wake, self._ready, self._publish = hooks, wake, ready, publish

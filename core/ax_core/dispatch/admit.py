@@ -15,9 +15,10 @@ from ..model import RequestRow, RunRow, TaskRow
 from ..policy import Effect
 from ..sessions import holds
 from ..states import Reason, RunState, State
-from ..store import Op, Tx, bindings, runs, tasks, transitions
+from ..store import Alone, Op, Tx, bindings, runs, tasks, transitions
 from .call import Submission
 from .claim import again, earliest
+from .renamed import as_known, known_before
 from .repeat import guarded
 from .seat import Seat
 from .wiring import Wiring
@@ -29,7 +30,7 @@ def admit(sub: Submission, wiring: Wiring) -> Op[Seat]:
     def op(tx: Tx) -> Seat:
         row = sub.row
         if tx.beside_others:
-            tx.serialise(*known_by(row))
+            tx.serialise(*known_by(row), *known_before(sub))
         if row.request_id is not None:
             known, kind, submitted_hash = _known(tx, row.ns, row.request_id)
             if known is not None:
@@ -37,15 +38,18 @@ def admit(sub: Submission, wiring: Wiring) -> Op[Seat]:
         line = runs.line(tx, row.run_id) if sub.in_run else []
         if sub.invalid is not None:
             return _quarantine(tx, sub, line, wiring)
-        other = holder(tx, row, row.created_at)
-        doubled = other is not None and _to_be_asked(sub, other)
-        if (held := _held_back(tx, sub, None if doubled else other, wiring)) is not None:
+        asked = as_known(tx, sub) if sub.formerly else sub
+        other = holder(tx, asked.row, row.created_at)
+        doubled = other is not None and _to_be_asked(asked, other)
+        if (held := _held_back(tx, asked, None if doubled else other, wiring)) is not None:
             return held
-        if (refused := _run_refuses(tx, sub, line, wiring)) is not None:
+        if (refused := _run_refuses(tx, asked, line, wiring)) is not None:
             return refused
-        return _place(tx, sub, wiring, line, doubled)
+        return _place(tx, asked, wiring, line, doubled)
 
-    return op
+    # Nothing is looked up for it, and it is nothing but its row.
+    plain = not (known_by(sub.row) or sub.in_run or sub.confirm or sub.call.repeat) and sub.invalid is None
+    return Alone(op) if plain else op
 
 
 def _known(tx: Tx, ns: str, request_id: str) -> tuple[TaskRow | None, str, str]:

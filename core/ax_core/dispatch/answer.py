@@ -14,6 +14,7 @@ from ..errors import (
     OutcomeUnknown,
     Quarantined,
     Rejected,
+    ResultExpired,
     StillRunning,
     StoreError,
     TaskCancelled,
@@ -69,6 +70,8 @@ def conclude(row: TaskRow, wiring: Wiring, how: str, note: str | None, outcome: 
         AXError: a verdict; see :func:`verdict`.
     """
     if row.state == State.SUCCESS:
+        if row.purged:
+            raise _expired(row)
         note = note or _told_edited(row)
         if isinstance(outcome, Returned):
             return Answer(row, outcome.value, how=how, note=note, live=True)
@@ -77,6 +80,15 @@ def conclude(row: TaskRow, wiring: Wiring, how: str, note: str | None, outcome: 
         live = outcome.error if isinstance(outcome, Raised) else None
         return Answer(row, failure=_failure(row, live), how=how, note=note, live=live is not None)
     raise verdict(row, note)
+
+
+def _expired(row: TaskRow) -> AXError:
+    return ResultExpired(
+        f"task {row.id} ({row.tool}) was done; its result was purged since, and it was not run again",
+        task_id=row.id,
+        for_model=f"{row.tool} was already done with these arguments; its result is no longer kept. "
+        "It was not executed again: do not repeat it.",
+    )
 
 
 def verdict(row: TaskRow, note: str | None = None) -> AXError:
@@ -237,6 +249,8 @@ def _failure(row: TaskRow, live: BaseException | None) -> ToolFailed:
     what = (
         f"{type(cause).__name__}: {_cut(safe_message(cause))}"
         if cause is not None
+        else "its error is no longer kept"
+        if row.purged
         else "a person resolved that it did not happen"
     )
     doubt = (

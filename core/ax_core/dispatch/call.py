@@ -83,6 +83,7 @@ class Submission:
         confirm: a person must approve.
         in_run: ``row.run_id`` may stand for more than this call.
         here: this process runs it, and no worker.
+        formerly: how the call would be known under each name that the tool had before.
     """
 
     call: Call
@@ -94,6 +95,20 @@ class Submission:
     in_run: bool
     timeout: Micros | None
     here: bool
+    formerly: tuple[Names, ...] = ()
+
+
+@frozen()
+class Names:
+    """What an equal call under another name of the tool is found by.
+
+    Attributes:
+        key: the idempotency key; None: only its own request is the same call.
+        twin: None: nothing stands in its way.
+    """
+
+    key: str | None
+    twin: str | None
 
 
 def placed(call: Call) -> Call:
@@ -133,9 +148,9 @@ def prepare(call: Call, wiring: Wiring) -> Submission:
     args, invalid, notes, args_hash, submitted_hash, payload = _gated(call, wiring, task_id)
     fingerprint = keys.fingerprint(tool.name, args_hash)
     where = session or (run_id if in_run else None)
-    twin = None
-    if policy.effect is not Effect.READ and where is not None and invalid is None:
-        twin = keys.digest(wiring.ns, where, fingerprint)[:32]
+    if policy.effect is Effect.READ or invalid is not None:
+        where = None
+    twin = None if where is None else keys.digest(wiring.ns, where, fingerprint)[:32]
     timeout = None
     if call.timeout is not None or policy.timeout is not None:
         timeout = _least(call.timeout, policy.timeout)
@@ -200,7 +215,23 @@ def prepare(call: Call, wiring: Wiring) -> Submission:
         policy.confirm if isinstance(policy.confirm, bool) else invalid is None and bool(policy.confirm(args))
     )
     here = wiring.post is None or not wiring.post.takes(tool, call.body is None or call.portable)
-    return Submission(call, row, args, invalid, call.key is not None, confirm, in_run, timeout, here)
+    formerly: tuple[Names, ...] = ()
+    if tool.aliases and invalid is None:
+        formerly = tuple(_names(call, name, row, args, where, in_run) for name in tool.aliases)
+    return Submission(
+        call, row, args, invalid, call.key is not None, confirm, in_run, timeout, here, formerly
+    )
+
+
+def _names(
+    call: Call, name: str, row: TaskRow, args: dict[str, Any], where: str | None, in_run: bool
+) -> Names:
+    """What the call would be known by if its tool were called ``name``."""
+    key = row.dedupe_key
+    if key is not None:
+        key = dedupe_key(call, row.ns, args, row.args_hash, row.session, row.run_id, in_run, name)
+    equal = keys.fingerprint(name, row.args_hash)
+    return Names(key, None if where is None else keys.digest(row.ns, where, equal)[:32])
 
 
 def unkeyed(odd: keys.NotCanonical) -> Invalid:
@@ -210,9 +241,20 @@ def unkeyed(odd: keys.NotCanonical) -> Invalid:
 
 
 def dedupe_key(
-    call: Call, ns: str, args: dict[str, Any], args_hash: str, session: str | None, run_id: str, in_run: bool
+    call: Call,
+    ns: str,
+    args: dict[str, Any],
+    args_hash: str,
+    session: str | None,
+    run_id: str,
+    in_run: bool,
+    name: str | None = None,
 ) -> str | None:
-    """The key under which an equal call is the same call, in the scope that applies; None: only its own request is."""
+    """The key under which an equal call is the same call, in the scope that applies; None: only its own request is.
+
+    Args:
+        name: of the tool, as it is called or was.
+    """
     tool, policy = call.tool, call.tool.policy
     if call.key is not None:
         return keys.digest(ns, "key", call.key)[:48]
@@ -225,7 +267,7 @@ def dedupe_key(
         return None
     place = {"run": run_id, "session": session or "", "global": ""}[scope]
     parts = keys.business_key(policy.key, args, policy.normalise) if policy.key else (args_hash,)
-    return keys.digest(ns, scope, place, tool.name, *parts)[:48]
+    return keys.digest(ns, scope, place, name or tool.name, *parts)[:48]
 
 
 def _gated(

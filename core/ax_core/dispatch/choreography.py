@@ -14,7 +14,7 @@ from ..owners import certainly_gone
 from ..policy import Effect
 from ..registry import Tool
 from ..states import FINAL, TRANSITIONS, State
-from ..store import Op, Tx, tasks
+from ..store import Alone, Op, Tx, tasks
 from .admit import admit
 from .answer import Answer, conclude, damaged, unrecorded, verdict
 from .body import Body
@@ -176,7 +176,8 @@ def following(
                     yield Rest(waiter, left)
             _still_open(row, wiring)
             # Looked at after the waiter stands, so that no move is missed.
-            row, gone = yield Look(partial(_look, row.id))
+            found, waiter.found = waiter.found, None
+            row, gone = (found, False) if found is not None else (yield Look(Alone(partial(_look, row.id))))
             seat = Seat(row, how=how, note=note)
     finally:
         if waiter is not None:

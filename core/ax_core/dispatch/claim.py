@@ -61,6 +61,13 @@ def _run_again(tx: Tx, row: TaskRow, sub: Submission, wiring: Wiring, now: int) 
         return Seat(
             row, how=how, note="the earlier attempt has not been seen to end; nothing new was started"
         )
+    if row.purged:
+        if row.args_hash != sub.row.args_hash:  # a person had edited them
+            return Seat(
+                row, how=how, note="the arguments that it ran with are no longer kept; nothing was started"
+            )
+        restored = transitions.note("restored", payload=sub.row.payload)
+        row = tasks.move(tx, row, restored, now, wiring.owner) or row
     if tx.beside_others:  # a person may have edited its arguments, and with them what it is known by
         tx.serialise(*known_by(row))
     # It gave its key up when it failed: whoever took it since, or stands in the way, answers for both.
@@ -109,18 +116,23 @@ def claim(
 
 
 def claim_seen(
-    tx: Tx, row: TaskRow, tool: Tool[..., Any], wiring: Wiring, timeout: int | None, how: str = "attached"
+    tx: Tx, row: TaskRow, tool: Tool[..., Any], wiring: Wiring, timeout: int | None, paused: bool
 ) -> Seat:
     """Claim a task as it was read a moment ago, if it is ready; the claim is refused if it was moved since."""
     if row.state not in CLAIMABLE:
-        return Seat(row, how=how)
-    return claim_row(tx, row, tool, wiring, wiring.clock.now(), timeout, how)
+        return Seat(row, how="attached")
+    return claim_row(tx, row, tool, wiring, wiring.clock.now(), timeout, "attached", paused)
 
 
 def claim_row(
-    tx: Tx, row: TaskRow, tool: Tool[..., Any], wiring: Wiring, now: int, timeout: int | None, how: str
-) -> Seat:
-    """The gates before every attempt but the first, then the guarded claim."""
+    tx: Tx, row: TaskRow, tool: Tool[..., Any], wiring: Wiring, now: int, timeout: int | None, how: str,
+    paused: bool | None = None,
+) -> Seat:  # fmt: skip
+    """The gates before every attempt but the first, then the guarded claim.
+
+    Args:
+        paused: whether its tool is, if that was looked up in this transaction.
+    """
     if row.due_at is not None and row.due_at > now:
         return Seat(row, how=how)
     if row.attempt_open and row.effect != Effect.READ:
@@ -128,7 +140,7 @@ def claim_row(
     if row.interruptions >= POISON and row.state in CLAIMABLE:
         step = transitions.die("poison", Reason.POISON, now, {"interruptions": row.interruptions})
         return Seat(tasks.move(tx, row, step, now, wiring.owner, wiring.tell()) or row, how=how)
-    if tools.paused(tx, row.ns, row.tool):
+    if tools.paused(tx, row.ns, row.tool) if paused is None else paused:
         return Seat(row, how=how, note=f"{row.tool} is paused by an operator")
     if not _readable(row):
         return Seat(row, how=how, refusal=_unreadable(row))
@@ -140,7 +152,7 @@ def claim_row(
         detail = {"was": row.tool_version, "is": tool.version}
         step = transitions.quarantine("policy_changed", Reason.POLICY_CHANGED, now, detail)
         return Seat(tasks.move(tx, row, step, now, wiring.owner, wiring.tell()) or row, how=how)
-    line = runs.line(tx, row.run_id)
+    line = runs.line(tx, row.run_id) if row.run_id != row.id else []  # else it is in no run
     # The first attempt was reserved when it was submitted.
     if row.attempt > 0 and row.origin != ORIGIN and (refused := reserve(tx, line, now)) is not None:
         return Seat(row, how=how, refusal=refused)

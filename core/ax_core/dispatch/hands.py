@@ -13,7 +13,7 @@ from ..decide import Lost, Outcome, Raised, Returned, TimedOut
 from ..errors import StoreError
 from ..policy import Effect
 from ..states import State
-from ..store import Lent, Tx
+from ..store import Alone, Lent, Tx
 from .record import Written
 from .steps import Ended, Enter, Look, Step, Write
 from .wiring import Wiring
@@ -60,7 +60,7 @@ def _write(step: Write, wiring: Wiring) -> Any:
         return answer[0]
 
     try:
-        return wiring.db.write(op, step.name, step.durable)
+        return wiring.db.write(Alone(op) if isinstance(step.op, Alone) else op, step.name, step.durable)
     except Exception:
         raise
     except BaseException:  # Ctrl-C: it is written all the same, and there is nobody to go on from it

@@ -5,7 +5,7 @@ from __future__ import annotations
 import _thread
 import threading
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -13,9 +13,11 @@ from typing import Any, TypeVar
 from ..control.tell import event_of
 from ..hooks import Event, Hooks
 from ..model import TaskRow
+from ..policy import DEFAULT_QUEUE
 from ..ports import NORMAL, URGENT, Job, Transport
 from ..registry import Registry, Tool
 from ..store import Tx
+from ..store.ready import Ready
 from ..threads import Threads
 from .scope import current_task
 
@@ -40,6 +42,7 @@ class Post:
     Args:
         client_id: what workers call this process by when they wake it.
         imports: modules whose tools go to workers; also those below them.
+        moved: told of tasks that workers are done with, and that this process waits for.
         serving: this process is a worker: what its tools call runs here, or every worker could wait for another.
     """
 
@@ -51,12 +54,12 @@ class Post:
         registry: Registry,
         threads: Threads,
         hooks: Hooks,
-        wake: Callable[[str], None],
+        moved: Callable[[Sequence[str]], None],
         serving: bool = False,
     ) -> None:
         self.transport, self.client_id, self.serving = transport, client_id, serving
         self._imports, self._registry, self._threads, self._hooks = tuple(imports), registry, threads, hooks
-        self._wake = wake
+        self._moved = moved
         self._outbox: deque[Job] = deque(maxlen=KEPT)
         self._news: deque[tuple[str, Event]] = deque(maxlen=KEPT)
         self._closing, self._hurry = threading.Event(), threading.Event()
@@ -87,24 +90,36 @@ class Post:
         if self.serving and current_task.get() is not None:
             return False
         if self._listening.acquire(False):
-            self.transport.listen(self.client_id, self._woken)
+            self.transport.listen(self.client_id, self._moved)
         return True
 
     def after_commit(self, tx: Tx, row: TaskRow) -> None:
         """Send a job for a task that its caller has just had recorded."""
-        priority = URGENT if row.origin == "call" else NORMAL
+        job = self.job(row, self.client_id)
 
         def sent() -> None:
-            self.send(Job(row.id, row.ns, priority=priority, reply_to=self.client_id))
+            self.send(job)
             self.announce(row.ns, event_of(row, "queued", {}))
 
         tx.then(sent)
 
-    def offer(self, row: TaskRow) -> None:
-        """Send a job for a task that became ready again; not for one that belongs to a caller of this process."""
+    def job(self, row: TaskRow | Ready, reply_to: str | None = None) -> Job:
+        """The job of a task: on the queue of its tool, urgent where somebody waits for it."""
+        priority = URGENT if row.origin == "call" else NORMAL
+        return Job(row.id, row.ns, self.queue_of(row.tool), priority, reply_to)
+
+    def queue_of(self, name: str) -> str:
+        """The queue of a tool, the default one where it is not known here."""
+        tool = self._registry.find(name)
+        return DEFAULT_QUEUE if tool is None else tool.policy.queue
+
+    def offer(self, row: TaskRow | Ready) -> bool:
+        """Send a job for a task that became ready again; False: it belongs to a caller of this process."""
         tool = self._registry.find(row.tool)
-        if tool is None or self.is_for_workers(tool):
-            self.send(Job(row.id, row.ns))
+        if tool is not None and not self.is_for_workers(tool):
+            return False
+        self.send(self.job(row))
+        return True
 
     def send(self, job: Job) -> None:
         """Send a job, later, together with others; never blocks."""
@@ -124,10 +139,6 @@ class Post:
         with self._sending:
             self._publish()
         self.transport.close()
-
-    def _woken(self, task_ids: Any) -> None:
-        for task_id in task_ids:
-            self._wake(task_id)
 
     def _start(self) -> None:
         if self._sending.acquire(False):
@@ -178,7 +189,7 @@ def for_workers(tool: Tool[..., Any], imports: Collection[str]) -> bool:
     if tool.validated_elsewhere and tool.apart is None:
         return False
     if tool.policy.where is not None:
-        return tool.policy.where == "worker"
+        return tool.policy.where != "here"
     made_in = [module for module in (tool.home, getattr(tool.fn, "__module__", None)) if module]
     return any(module == name or module.startswith(name + ".") for module in made_in for name in imports)
 

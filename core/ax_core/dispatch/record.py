@@ -28,7 +28,7 @@ from ..model import TaskRow
 from ..policy import Effect, Policy
 from ..sessions import settle as settle_run
 from ..states import FINAL, Reason, State
-from ..store import Op, Tx, attempts, tasks, transitions
+from ..store import Alone, Op, Tx, attempts, tasks, transitions
 from .repeat import guarded
 from .wiring import Wiring
 
@@ -113,7 +113,8 @@ def record(
         note, ended = guarded(tx, moved, Effect(moved.effect), wiring, row.run_id) if in_run else (None, None)
         return Written(moved, True, note, ended)
 
-    return op
+    plain = isinstance(outcome, Returned) and row.attempt <= 1 and not in_run and row.origin != ORIGIN
+    return Alone(op) if plain else op
 
 
 def _judged(

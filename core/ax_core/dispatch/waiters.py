@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import _thread
 import asyncio
+from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 
 from ..clock import Clock
+from ..model import TaskRow
+from ..states import FINAL
+from ..store import Alone, Store, tasks
 
 FIRST_LOOK = 0.02
 LAST_LOOK = 0.5
@@ -15,13 +19,18 @@ TOLD_LOOK = 0.5
 
 
 class Waiter:
-    """One who waits. Use as a context manager, then :meth:`wait` or :meth:`await_`, each for one change."""
+    """One who waits. Use as a context manager, then :meth:`wait` or :meth:`await_`, each for one change.
 
-    __slots__ = ("_bell", "_event", "_home", "_loop", "_pause", "_task_id", "wants_answer")
+    Attributes:
+        found: the task as it ended, if somebody has read it already for all who wait.
+    """
+
+    __slots__ = ("_bell", "_event", "_home", "_loop", "_pause", "_task_id", "found", "wants_answer")
 
     def __init__(self, home: Waiters, task_id: str, wants_answer: bool, told: bool) -> None:
         self._home, self._task_id = home, task_id
         self.wants_answer = wants_answer
+        self.found: TaskRow | None = None
         self._pause = TOLD_LOOK if told else FIRST_LOOK
         self._loop: asyncio.AbstractEventLoop | None = None
         self._event: asyncio.Event | None = None
@@ -112,3 +121,29 @@ class Waiters:
         """A task moved."""
         for waiter in tuple(self._by_task.get(task_id, ())):
             waiter.wake()
+
+    def end(self, row: TaskRow) -> None:
+        """A task is over, and this is how."""
+        for waiter in tuple(self._by_task.get(row.id, ())):
+            waiter.found = row
+            waiter.wake()
+
+    def awaited(self, task_ids: Sequence[str]) -> list[str]:
+        """Those of them that somebody here waits for."""
+        return [task_id for task_id in task_ids if task_id in self._by_task]
+
+
+def told(waiters: Waiters, db: Store, task_ids: Sequence[str]) -> None:
+    """Wake who waits for tasks that moved elsewhere; those that are over are read once, for all together."""
+    awaited = waiters.awaited(task_ids)
+    over = set()
+    try:
+        for row in db.read(Alone(lambda tx: tasks.several(tx, awaited))) if awaited else ():
+            if row.state in FINAL:  # any other may have moved on by now
+                over.add(row.id)
+                waiters.end(row)
+    except Exception:  # each will look for itself, and tell its caller what is wrong
+        pass
+    for task_id in awaited:
+        if task_id not in over:
+            waiters.wake(task_id)

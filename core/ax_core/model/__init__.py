@@ -2,6 +2,7 @@
 
 from .nouns import Attempt, AuditEntry, Budget, Page, Run, Task, TaskHandle, Tree, Verdict
 from .rows import (
+    PURGED,
     ApprovalRow,
     AttemptRow,
     AuditRow,
@@ -14,6 +15,7 @@ from .rows import (
 )
 
 __all__ = [
+    "PURGED",
     "ApprovalRow",
     "Attempt",
     "AttemptRow",

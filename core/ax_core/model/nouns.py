@@ -97,6 +97,11 @@ class Task:
     approval: dict[str, Any] | None = None
 
     @property
+    def purged(self) -> bool:
+        """Whether its arguments and its result were let go of."""
+        return self.payload is None
+
+    @property
     def replayed(self) -> bool:
         """Whether a resubmission was answered from this record."""
         return self.replays > 0

@@ -6,6 +6,9 @@ from typing import Any, NamedTuple
 
 from ..clock import Micros
 
+PURGED = "null"
+"""The payload of a task whose arguments and result were purged: arguments are always an object."""
+
 
 class TaskRow(NamedTuple):
     """One row of ``ax_task``, in column order: what is written is exactly this tuple.
@@ -59,6 +62,11 @@ class TaskRow(NamedTuple):
     ended_at: Micros | None
     audit_seq: int
     audit_head: str
+
+    @property
+    def purged(self) -> bool:
+        """What it carried is gone; request, key and outcome still stand."""
+        return self.payload == PURGED
 
     def but(self, **changes: Any) -> TaskRow:
         """The same row with other values; a quick ``_replace``, which takes its forty columns one by one."""

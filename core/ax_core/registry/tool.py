@@ -40,7 +40,6 @@ class Tool(Generic[P, R]):
     fn: Callable[P, R]
     is_async: bool = False
     binder: Callable[[dict[str, Any]], dict[str, Any]] = field(default=dict)
-    aliases: tuple[str, ...] = ()
     validated_elsewhere: bool = False
     apart: Callable[[dict[str, Any]], Any] | None = field(default=None, repr=False)
     home: str | None = field(default_factory=home, repr=False)
@@ -74,6 +73,11 @@ class Tool(Generic[P, R]):
     def approved_as(self) -> str:
         """The name of that promise."""
         return self.promise.approved_as
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """The names that it had before."""
+        return self.policy.aliases
 
     @property
     def effect(self) -> Effect:

@@ -7,6 +7,6 @@ commit (on SQLite a shared one), ``read`` and ``aread`` on a connection of their
 from .database import Database
 from .opening import store_of
 from .store import Lent, Store
-from .tx import Op, Tx
+from .tx import Alone, Op, Tx
 
-__all__ = ["Database", "Lent", "Op", "Store", "Tx", "store_of"]
+__all__ = ["Alone", "Database", "Lent", "Op", "Store", "Tx", "store_of"]

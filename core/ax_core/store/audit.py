@@ -14,6 +14,8 @@ from .tx import Tx, columns
 
 GENESIS = ""
 CLAIM = "claim"
+PURGE = "purged"
+"""The entry that stands for all before it, once a purge has removed them."""
 
 
 def entry(
@@ -42,13 +44,11 @@ def entry(
     )
 
 
-def append(tx: Tx, row: AuditRow, after: TaskRow | None = None) -> None:
-    """Store an entry, and before it the first one of the task that ``after`` shows, if that still waits for it."""
-    if after is not None and after.audit_seq == 1 and after.state == State.RUNNING:
-        tx.insert_new(
-            "ax_audit", _claimed_at_birth(after.id, after.created_at, after.owner, after.audit_head)
-        )
-    tx.insert("ax_audit", row)
+def unstored(task: TaskRow) -> AuditRow | None:
+    """The first entry of a task, if it still waits to be stored with the second."""
+    if task.audit_seq != 1 or task.state != State.RUNNING:
+        return None
+    return _claimed_at_birth(task.id, task.created_at, task.owner, task.audit_head)
 
 
 def of_task(tx: Tx, task_id: str) -> list[AuditRow]:
@@ -67,12 +67,22 @@ def newest(tx: Tx, task_id: str) -> AuditRow | None:
 
 def broken_at(rows: list[AuditRow], head: str) -> int | None:
     """The sequence number at which a chain does not hold, or None where it ends in ``head`` as it should."""
-    before = GENESIS
-    for number, row in enumerate(rows, 1):
+    first = rows[0] if rows else None
+    purged = first is not None and first.verb == PURGE
+    before, start = (_before_purge(first), first.seq) if first is not None and purged else (GENESIS, 1)
+    for number, row in enumerate(rows, start):
         if row.seq != number or row.hash != _hash(before, *row[:8]):
             return number
         before = row.hash
-    return None if before == head else len(rows) + 1
+    return None if before == head else start + len(rows)
+
+
+def _before_purge(row: AuditRow) -> str:
+    """The head of the chain that a purge removed, as its stub tells it; the stub's own hash vouches for it."""
+    try:
+        return str(json.loads(row.detail or "{}").get("head", ""))
+    except (ValueError, AttributeError):
+        return GENESIS
 
 
 def _claimed_at_birth(task_id: str, at: Micros, owner: str | None, head: str) -> AuditRow:

@@ -17,6 +17,7 @@ from .. import faults
 from ..threads import Threads
 from .dialects import PAGE, Dialect
 from .line import Exclusive, Item, Line
+from .turn import begin
 from .tx import Op, Tx
 
 T = TypeVar("T")
@@ -102,7 +103,6 @@ class Commits:
             if raw is not None:
                 try:
                     # Not worth a wait: where others read, the next opener checkpoints.
-                    raw.execute("PRAGMA busy_timeout=0").fetchall()
                     raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
                 except Exception:
                     pass
@@ -171,7 +171,7 @@ class Commits:
             if full is not self._full:
                 self._dialect.durability(raw, full)
                 self._full = full
-            cursor.execute("BEGIN IMMEDIATE")
+            begin(cursor)
         except Exception as error:
             self._discard()
             for item in batch:
@@ -241,6 +241,10 @@ class Commits:
 
     def _opened(self) -> Any:
         raw = self._connect()
+        if (
+            raw.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+        ):  # else a COMMIT may have to wait for readers
+            raw.execute("PRAGMA busy_timeout=0").fetchall()
         self._cursor, self._full = raw.cursor(), None
         self._raw = raw
         if self._dialect.log_size(self._url) > PAGE * LOG_PAGES:  # left by processes that were killed

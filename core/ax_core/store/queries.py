@@ -95,25 +95,6 @@ def due(tx: Tx, state: str, now: Micros, limit: int = 200) -> list[TaskRow]:
     return _rows(tx, sql, {"state": state, "now": now, "limit": limit})
 
 
-def runnable(tx: Tx, ns: str | None, now: Micros, limit: int) -> list[TaskRow]:
-    """Tasks, of a namespace or of all, that somebody may run now: queued, or their retry is due."""
-    mine, params = ("", {}) if ns is None else ("ns = :ns AND ", {"ns": ns})
-    sql = (
-        f"SELECT {_COLUMNS} FROM ax_task WHERE {mine}state IN ('QUEUED', 'RETRY_WAIT') AND state <> 'SUCCESS' "
-        "AND (due_at IS NULL OR due_at <= :now) ORDER BY id LIMIT :limit"
-    )
-    return _rows(tx, sql, {**params, "now": now, "limit": limit})
-
-
-def waiting(tx: Tx, now: Micros, before: Micros, after: str, limit: int) -> list[TaskRow]:
-    """Tasks of any namespace that somebody could have run since ``before``, oldest first, behind the id ``after``."""
-    sql = (
-        f"SELECT {_COLUMNS} FROM ax_task WHERE state IN ('QUEUED', 'RETRY_WAIT') AND state <> 'SUCCESS' "
-        "AND created_at <= :before AND (due_at IS NULL OR due_at <= :now) AND id > :after ORDER BY id LIMIT :limit"
-    )
-    return _rows(tx, sql, {"now": now, "before": before, "after": after, "limit": limit})
-
-
 def repeats(tx: Tx, run_id: str, fingerprint: str) -> list[tuple[str, str, str | None, str | None, int]]:
     """What equal calls of a run came to: (id, state, result, error, replays), newest first, at most 50."""
     return tx.all(_REPEATS, run_id=run_id, fingerprint=fingerprint)

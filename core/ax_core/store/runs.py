@@ -98,10 +98,10 @@ def alter(tx: Tx, run_id: str, **changes: Any) -> None:
     )
 
 
-def rolling_back(tx: Tx, ns: str) -> list[str]:
-    """Runs whose rollback has begun and not ended."""
-    sql = "SELECT id FROM ax_run WHERE reason = 'rolling_back' AND ns = :ns AND parent_run_id IS NULL"
-    return [row[0] for row in tx.all(sql, ns=ns)]
+def rolling_back(tx: Tx) -> list[tuple[str, str]]:
+    """Runs of any namespace whose rollback has begun and not ended: (namespace, id), oldest first."""
+    sql = "SELECT ns, id FROM ax_run WHERE reason = 'rolling_back' AND parent_run_id IS NULL ORDER BY id"
+    return [(row[0], row[1]) for row in tx.all(sql)]
 
 
 class Draw(NamedTuple):

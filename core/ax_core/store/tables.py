@@ -85,6 +85,8 @@ _index(
     run.c.id,
     where="state IN ('OPEN', 'PAUSED') OR reason = 'rolling_back'",
 )
+_index("ix_request_task", request.c.task_id)
+_index("ix_run_rolling", run.c.reason, run.c.id, where="reason = 'rolling_back'")
 
 
 def declared(database: str) -> MetaData:

@@ -19,8 +19,7 @@ _COLUMNS = columns(TaskRow)
 def create(tx: Tx, row: TaskRow, verb: str, actor: str, detail: Mapping[str, Any] | None = None) -> TaskRow:
     """Store a new task in its first state."""
     born, row = _born(row, verb, actor, detail)
-    tx.insert("ax_task", row)
-    audit.append(tx, born)
+    tx.add(row, born)
     return row
 
 
@@ -33,7 +32,7 @@ def create_claimed(tx: Tx, row: TaskRow, detail: Mapping[str, Any] | None = None
     if not tx.insert_unless("ax_task", row, tools.PAUSED, (row.ns, row.tool)):
         return None
     if detail is not None:  # else the row tells all of it, until the next entry is stored
-        audit.append(tx, born)
+        tx.insert("ax_audit", born)
     return row
 
 
@@ -57,8 +56,10 @@ def look(tx: Tx, task_id: str) -> TaskRow | None:
 
 def several(tx: Tx, task_ids: Sequence[str]) -> list[TaskRow]:
     """Those tasks that are there, not held, in no order."""
-    named = {f"id{at}": task_id for at, task_id in enumerate(task_ids)}
-    return [TaskRow(*row) for row in tx.all(_several(len(task_ids)), **named)]
+    width = 1 << (len(task_ids) - 1).bit_length()  # few different texts, which drivers keep
+    asked = [*task_ids] + [task_ids[-1]] * (width - len(task_ids))
+    named = {f"id{at}": task_id for at, task_id in enumerate(asked)}
+    return [TaskRow(*row) for row in tx.all(_several(width), **named)]
 
 
 def by_request(tx: Tx, ns: str, request_id: str) -> TaskRow | None:
@@ -95,8 +96,7 @@ def move(
         )
         changes = {**transition.changes, "state": target, "audit_seq": step.seq, "audit_head": step.hash}
         guard = (row.id, row.state, row.fence, row.audit_seq)
-        if tx.update(_update(tuple(changes)), (*changes.values(), *guard)) == 1:
-            audit.append(tx, step, after=row)
+        if tx.change(_update(tuple(changes)), (*changes.values(), *guard), step, audit.unstored(row)):
             row = row.but(**changes)
             if told is not None:
                 tx.then(partial(told, row))

@@ -56,3 +56,10 @@ def paused(tx: Tx, ns: str, name: str) -> bool:
     """Whether a tool is paused."""
     found = tx.one("SELECT paused FROM ax_tool WHERE ns = :ns AND name = :name", ns=ns, name=name)
     return bool(found and found[0])
+
+
+def all_paused(tx: Tx, ns: str) -> frozenset[str]:
+    """The names of the tools that are paused."""
+    return frozenset(
+        name for (name,) in tx.all("SELECT name FROM ax_tool WHERE ns = :ns AND paused = 1", ns=ns)
+    )

@@ -11,6 +11,21 @@ Op = Callable[["Tx"], T]
 """A store operation: it may run again from the start if its commit failed, so it touches nothing but the Tx."""
 
 
+class Alone:
+    """A store operation of one statement, for a database where a transaction around it would cost round trips.
+
+    It may turn out to need more as long as none has changed anything: then it is run again, in a transaction.
+    """
+
+    __slots__ = ("_op",)
+
+    def __init__(self, op: Op[Any]) -> None:
+        self._op = op
+
+    def __call__(self, tx: Tx) -> Any:
+        return self._op(tx)
+
+
 class Cursor(Protocol):
     """The part of the DBAPI that is used."""
 
@@ -72,6 +87,24 @@ class Tx:
         """Insert a whole row unless the query ``exists`` finds one; whether it was inserted."""
         self._cursor.execute(self.dialect.insert_unless(table, len(row), exists), row[:] + values)
         return self._cursor.rowcount == 1
+
+    def change(self, sql: str, values: tuple[Any, ...], entry: tuple[Any, ...], first: Any = None) -> bool:
+        """:meth:`update` one task and, if it stood as ``sql`` says, enter that into its audit; whether it did.
+
+        Args:
+            entry: a row of the audit; ``first``: one to be stored before it, unless it is there.
+        """
+        if self.update(sql, values) != 1:
+            return False
+        if first is not None:
+            self.insert_new("ax_audit", first)
+        self.insert("ax_audit", entry)
+        return True
+
+    def add(self, row: tuple[Any, ...], entry: tuple[Any, ...]) -> None:
+        """Insert a task, and the first entry of its audit."""
+        self.insert("ax_task", row)
+        self.insert("ax_audit", entry)
 
     def one(self, sql: str, **params: Any) -> Any:
         """The first row, or None."""

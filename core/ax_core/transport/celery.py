@@ -14,7 +14,8 @@ from typing import Any
 from .. import faults
 from ..clock import Clock
 from ..errors import NoSource, TransportError
-from ..ports import Health, Job, News, Source, Transport, Woken, checked_name, checked_priority
+from ..names import checked_name
+from ..ports import Health, Job, News, Source, Transport, Woken, checked_priority
 from .outage import Complain, Outage, Pause
 
 TASK = "ax.run"

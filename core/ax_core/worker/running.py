@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,11 +15,11 @@ from ..app.serve import runner_of
 from ..dispatch import Runner, Seat, Wiring, acarry_out, following
 from ..dispatch.claim import claim_seen
 from ..dispatch.handover import Handover
-from ..errors import AXError
+from ..errors import AXError, StoreError
 from ..model import TaskRow
 from ..policy import Effect
 from ..states import State
-from ..store import Tx, tasks
+from ..store import Alone, Tx, tasks, tools
 from .deadlines import PassingDeadlines
 
 if TYPE_CHECKING:
@@ -41,10 +41,14 @@ class Begun:
 
 
 class Running:
-    """Runs stored tasks: those of plain tools on the thread that asks, those of async tools on one event loop."""
+    """Runs stored tasks: those of plain tools on the thread that asks, those of async tools on one event loop.
 
-    def __init__(self, core: Core, cells: Cells | None = None) -> None:
-        self.core, self._cells = core, cells
+    Args:
+        queues: those of tools that go by other queues are left to others; None: whatever is asked for.
+    """
+
+    def __init__(self, core: Core, cells: Cells | None = None, queues: Collection[str] | None = None) -> None:
+        self.core, self._cells, self._queues = core, cells, queues
         self._loop: asyncio.AbstractEventLoop | None = None
         self._starting = threading.Lock()
         self._deadlines: PassingDeadlines | None = None
@@ -55,7 +59,7 @@ class Running:
         One whose tool is not known here is left as it is, for a worker that knows it.
         """
         wiring = self.core.wiring(ns)
-        found = {row.id: row for row in wiring.db.read(lambda tx: tasks.several(tx, task_ids))}
+        found = {row.id: row for row in wiring.db.read(Alone(lambda tx: tasks.several(tx, task_ids)))}
         return [self._looked_at(found.get(task_id), ns) for task_id in task_ids]
 
     def claim(self, looked_at: Sequence[Begun], ns: str) -> list[Begun]:
@@ -78,18 +82,25 @@ class Running:
     def _looked_at(self, row: TaskRow | None, ns: str) -> Begun:
         if row is None or row.ns != ns or row.state not in READY:
             return Begun(row)
-        runner = runner_of(self.core, row)
+        runner = runner_of(self.core, row.tool)
         if runner is None:
             self._say_unknown(row)
+        elif self._queues is not None and (queue := runner.tool.policy.queue) not in self._queues:
+            self.core.hooks.log_once(
+                f"tool {row.tool!r} goes by the queue {queue!r}, which is not served here: its tasks wait for a worker "
+                f"that serves it (first seen: task {row.id})"
+            )
+            return Begun(row)
         else:
             _cut(runner, row)
         return Begun(row, None, runner)
 
     def _seats(self, ready: list[tuple[TaskRow, Runner]], wiring: Wiring) -> list[Seat]:
         def op(tx: Tx) -> list[Seat]:
+            paused = tools.all_paused(tx, wiring.ns)
             # In the order of their ids, as everybody locks several rows.
             seats = {
-                row.id: claim_seen(tx, row, runner.tool, wiring, runner.timeout)
+                row.id: claim_seen(tx, row, runner.tool, wiring, runner.timeout, row.tool in paused)
                 for row, runner in sorted(ready, key=lambda each: each[0].id)
             }
             return [seats[row.id] for row, _ in ready]
@@ -136,6 +147,8 @@ class Running:
             return
         if not isinstance(error, AXError):  # else its verdict is on record, for whoever asks
             self.core.hooks.complain(f"task {row.id} ({row.tool}) could not be run", error)
+        elif isinstance(error, StoreError):  # nobody may be waiting, and this one is for an operator
+            self.core.hooks.log_once(str(error))
         try:
             fresh = wiring.db.read(lambda tx: tasks.get(tx, row.id))
         except Exception as away:

@@ -1,4 +1,4 @@
-"""The loops of workers in a process that runs no tool: due retries, and tasks that the queue forgot, are sent."""
+"""The loops of workers in a process that runs no tool: due retries, what the queue forgot, and rollbacks, are sent."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import threading
 from ..app import AX
 from ..clock import SECOND
 from ..errors import PolicyError
-from ..store import queries
+from ..store.ready import Ready, Search
+from .rollbacks import Rollbacks
 
 ROUND = 0.5
 PATIENCE = 5.0
 """Seconds that a job gets to be fetched before it is taken for lost and sent again; doubled each time."""
 LONGEST = 60.0
 MOST = 1000
+"""Tasks in one look; where there are more, the next round goes on behind them."""
 log = logging.getLogger("ax")
 
 
@@ -32,7 +34,10 @@ class Scheduler:
             )
         self._core = ax._core
         self._stopping = threading.Event()
+        self._rollbacks = Rollbacks(ax._core)
+        self._search = Search(MOST)
         self._sent: dict[str, tuple[float, float]] = {}
+        self._sending: dict[str, tuple[float, float]] = {}
 
     def run(self) -> None:
         """Rounds until :meth:`stop`.
@@ -47,32 +52,38 @@ class Scheduler:
         while not self._stopping.wait(ROUND):
             try:
                 self.round()
+                self._rollbacks.round()
             except Exception as error:
                 self._core.hooks.complain("the scheduler could not reach the store", error)
 
     def stop(self) -> None:
         """No further round. For any thread."""
         self._stopping.set()
+        self._rollbacks.close()
 
     def round(self) -> int:
-        """Send what is ready; how many were sent."""
-        core = self._core
-        assert core.post is not None
+        """Send what is ready, or the next thousand of it; how many were sent."""
+        core, post = self._core, self._core.post
+        assert post is not None
         now, at = core.clock.monotonic(), core.clock.now()
-        ready = core.wiring("default").db.read(lambda tx: queries.runnable(tx, None, at, MOST))
-        sent: dict[str, tuple[float, float]] = {}
-        count = 0
-        for row in ready:
-            if row.attempt_open and row.effect != "read":
-                continue
+        db = core.wiring("default").db
+        sent = 0
+
+        def send(row: Ready) -> bool:
+            nonlocal sent
             due, pause = self._sent.get(row.id) or (now + _left(row.created_at, row.due_at, at), PATIENCE)
             if due <= now:
-                core.post.offer(row)
-                count += 1
+                if not post.offer(row):
+                    return True
+                sent += 1
                 due, pause = now + pause, min(LONGEST, 2 * pause)
-            sent[row.id] = (due, pause)
-        self._sent = sent
-        return count
+            self._sending[row.id] = (due, pause)
+            return True
+
+        self._search.look(db, at, send)
+        if not self._search.midway:  # what was not found any more is over
+            self._sent, self._sending = self._sending, {}
+        return sent
 
 
 def _left(created_at: int, due_at: int | None, now: int) -> float:

@@ -1,19 +1,22 @@
-"""What a worker sees to beside running: retries that fall due, jobs of lost workers, tasks the queue forgot."""
+"""What a worker sees to beside running: due retries, jobs of lost workers, tasks the queue forgot, rollbacks."""
 
 from __future__ import annotations
 
 import heapq
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
+from ..app.serve import runner_of
 from ..clock import SECOND, Micros
 from ..model import TaskRow
-from ..ports import NORMAL, URGENT, Delivery, Job, Source
-from ..store import queries
+from ..ports import NORMAL, Delivery, Job, Source
+from ..store.ready import Ready, Search
+from .rollbacks import Rollbacks
 
 if TYPE_CHECKING:
     from ..app.core import Core
+    from ..dispatch.post import Post
     from .lines import Lines
     from .slots import Slots
 
@@ -25,7 +28,10 @@ FORGOTTEN = 2.0
 A queue that is never idle is sent it again, after a lease.
 """
 LOOKED_AT = 64
-"""Tasks in one look; where there are more, or no room for them, the next round goes on behind them."""
+"""Tasks in one look; where there are more, or no room for them, the next round goes on behind them.
+
+Also how many a busy worker sends again in a lease.
+"""
 
 
 class Upkeep:
@@ -34,6 +40,7 @@ class Upkeep:
     Args:
         begin: begins tasks of one namespace in slots: (task id, namespace, what the queue handed out for it).
         room: how many may be begun now.
+        queues: what goes by others is not looked for.
     """
 
     def __init__(
@@ -43,23 +50,26 @@ class Upkeep:
         slots: Slots,
         begin: Callable[[Sequence[tuple[str, str, Delivery | None]]], int],
         room: Callable[[], int],
+        queues: Collection[str],
     ) -> None:
         self._core, self._source, self._slots, self._begin, self._room = core, source, slots, begin, room
+        self._queues = queues
         self.lines: Lines | None = None
+        self._rollbacks = Rollbacks(core)
         self._due: list[tuple[Micros, Job]] = []
         self._bell = threading.Condition()
         self._closed = self._stopped = False
         now = core.clock.monotonic()
         self.fetched = now
         self._kept = self._reclaimed = self._looked = self._looked_regardless = now
-        self._behind = (
-            ""  # the id of the last that was looked at, where there was no room for those behind it
-        )
+        self._forgotten, self._waiting = (Search(LOOKED_AT) for _ in range(2))
+        self._may_send = 0
 
     def retry(self, row: TaskRow, reply_to: str | None) -> None:
         """Send a job for a task when its next attempt is due, for whichever worker then has room."""
+        job = self._post.job(row, reply_to)._replace(priority=NORMAL)
         with self._bell:
-            heapq.heappush(self._due, (row.due_at or 0, Job(row.id, row.ns, reply_to=reply_to)))
+            heapq.heappush(self._due, (row.due_at or 0, job))
             self._bell.notify_all()
 
     def ring(self) -> None:
@@ -82,6 +92,7 @@ class Upkeep:
     def close(self) -> None:
         """Begin nothing more; what runs is kept on."""
         self._closed = True
+        self._rollbacks.close()
 
     def stop(self) -> None:
         """No further round."""
@@ -107,49 +118,58 @@ class Upkeep:
             for delivery in self._source.reclaim(2 * heartbeat, room):
                 self._begin([(delivery.job.task_id, delivery.job.ns, delivery)])
         self._look_sometimes(now)
+        self._rollbacks.round()
 
     def _look_sometimes(self, now: float) -> None:
         lease = self._core.settings.lease
         idle = now - self.fetched >= FORGOTTEN and now - self._looked >= FORGOTTEN
-        if (idle or self._behind) and self._room() > 0:
+        if (idle or self._forgotten.midway) and self._room() > 0:
             self._looked = now
-            self._behind = self._look(FORGOTTEN, self._take)
-        elif now - self._looked_regardless >= lease:
-            self._looked_regardless = now
-            self._look(lease, self._send_again)
+            self._look(self._forgotten, FORGOTTEN, self._take)
+            return
+        if now - self._looked_regardless >= lease:
+            self._looked_regardless, self._may_send = now, LOOKED_AT
+        elif not (self._waiting.midway and self._may_send):
+            return
+        self._look(self._waiting, lease, self._send_again)
 
-    def _look(self, age: float, take: Callable[[TaskRow], bool]) -> str:
-        """Look at some that have waited so long; the id to go on behind, or '' if these were the last."""
-        now, after = self._core.clock.now(), self._behind
-        before = now - int(age * SECOND)
-        rows = self._core.db.read(lambda tx: queries.waiting(tx, now, before, after, LOOKED_AT))
-        for row in rows:
-            if not (row.attempt_open and row.effect != "read") and not take(row):
-                return after
-            after = row.id
-        return after if len(rows) == LOOKED_AT else ""
+    def _look(self, search: Search, age: float, take: Callable[[Ready], bool]) -> None:
+        """Look at some that have waited so long; the next look goes on behind them."""
+        now = self._core.clock.now()
+        search.look(self._core.db, now, take, before=now - int(age * SECOND))
 
-    def _take(self, row: TaskRow) -> bool:
+    def _take(self, row: Ready) -> bool:
+        if self._post.queue_of(row.tool) not in self._queues:
+            return True
         if self._room() <= 0:
             return False
         self._begin([(row.id, row.ns, None)])
         return True
 
-    def _send_again(self, row: TaskRow) -> bool:
-        # Its slots are never free for long. Who still stands in the queue comes twice, and is dropped the second time.
-        assert self._core.post is not None
-        self._core.post.send(Job(row.id, row.ns, priority=URGENT if row.origin == "call" else NORMAL))
+    def _send_again(self, row: Ready) -> bool:
+        # Its slots are never free for long. Who still stands in the queue comes twice, and is dropped the second time:
+        # so many a lease and no more, however many stand there.
+        if runner_of(self._core, row.tool) is None or self._post.queue_of(row.tool) not in self._queues:
+            return True
+        if not self._may_send:
+            return False
+        self._may_send -= 1
+        self._post.send(self._post.job(row))
         return True
 
+    @property
+    def _post(self) -> Post:
+        assert self._core.post is not None
+        return self._core.post
+
     def _send_due(self) -> None:
-        post, now = self._core.post, self._core.clock.now()
+        now = self._core.clock.now()
         with self._bell:
             due: list[Job] = []
             while self._due and self._due[0][0] <= now:
                 due.append(heapq.heappop(self._due)[1])
         for job in due:
-            assert post is not None
-            post.send(job)
+            self._post.send(job)
 
     def _pause(self) -> float:
         pause = ROUND

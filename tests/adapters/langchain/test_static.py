@@ -1,11 +1,14 @@
 """To look at, a wrapped tool is the tool."""
 
 import copy
+import inspect
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_core.tools import BaseTool
+from langchain_core.tools.base import _get_type_hints
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from ax_adapters.langchain import wrap_tool
@@ -14,6 +17,15 @@ from support.fresh import fresh
 from support.sample_tools import KINDS, Offset, add, shout
 
 kinds = pytest.mark.parametrize("tool", KINDS, ids=[tool.name for tool in KINDS])
+
+
+class Elsewhere(BaseTool):
+    name: str = "elsewhere"
+    description: str = "Shout."
+    args_schema: Any = {"type": "object", "properties": {"text": {"type": "string"}}}
+
+    def _run(self, text: str, manager: "OnlyForTypeCheckers | None" = None) -> str:  # noqa: F821
+        return text + "!"
 
 
 def schema_of(tool: BaseTool) -> object:
@@ -39,6 +51,23 @@ def test_the_model_is_sent_the_same_schema(tool: BaseTool, wrap: Wrap) -> None:
     assert wrapped.args == tool.args
     assert schema_of(wrapped) == schema_of(tool)
     assert wrapped.get_input_schema().__name__ == tool.get_input_schema().__name__
+
+
+@kinds
+def test_the_parameters_of_its_body_are_the_tools(tool: BaseTool, wrap: Wrap) -> None:
+    """The framework reads names, kinds, defaults and types of the body's parameters, and finds the same ones."""
+    wrapped = wrap(tool)
+    for name in ("_run", "_arun"):
+        ours, bare = getattr(wrapped, name), getattr(tool, name)
+        assert inspect.signature(ours) == inspect.signature(bare)
+        assert _get_type_hints(ours) == _get_type_hints(bare)
+
+
+def test_annotations_that_only_a_type_checker_knows_are_left_to_the_framework(wrap: Wrap) -> None:
+    """A body that names a type which is not there at run time is wrapped and runs, as it does bare."""
+    wrapped = wrap(Elsewhere())
+    assert _get_type_hints(wrapped._run) is None
+    assert wrapped.invoke({"text": "a"}) == "a!"
 
 
 @kinds

@@ -87,8 +87,10 @@ class Postgres(Server):
         self.ask(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
     def cut(self, database: str) -> int:
-        """End every connection to a database; how many there were."""
-        sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
+        """End every connection to a database; how many there were. The other side hears of it before this returns."""
+        ((version,),) = self.ask("SELECT current_setting('server_version_num')::int", "postgres")
+        end = "pg_terminate_backend(pid, 1000)" if version >= 140000 else "pg_terminate_backend(pid)"
+        sql = f"SELECT {end} FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
         return len(self.ask(sql, "postgres", database))
 
 

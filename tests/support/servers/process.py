@@ -1,4 +1,7 @@
-"""A server as a process of the test's own: a free loopback port, a temporary folder, signalled by pid only."""
+"""A server as a process of the test's own: a free loopback port, a temporary folder, signalled by pid only.
+
+It ends with the tests, also where those are killed and cannot end it.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ from pathlib import Path
 from typing import Self
 
 import pytest
+
+from ax_core.worker.warden import Warden
 
 PATIENCE = 60.0
 GRACE = 20.0
@@ -40,6 +45,7 @@ class Server:
         self.port = free_port()
         self._log = self.folder.with_suffix(".log")
         self._process: subprocess.Popen[bytes] | None = None
+        self._warden = Warden()
 
     # -- what a kind of server says ------------------------------------------------------------------------------
 
@@ -67,6 +73,7 @@ class Server:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+        self._warden.close()
         shutil.rmtree(self.folder, ignore_errors=True)
         self._log.unlink(missing_ok=True)
 
@@ -105,14 +112,14 @@ class Server:
             self._process.wait(GRACE)
         except subprocess.TimeoutExpired:
             self.kill()
-        self._process = None
+        self._gone()
 
     def kill(self) -> None:
         """kill -9, with the processes it started."""
         if self._process is not None:
             self._signal(signal.SIGKILL)
             self._process.wait()
-            self._process = None
+            self._gone()
 
     def restart(self, *, data: bool = True, killed: bool = False) -> None:
         """End it and start it on the same port; without its ``data`` in an empty folder."""
@@ -154,6 +161,12 @@ class Server:
                 group=self._as(),
                 extra_groups=[] if self._as() else None,
             )
+        self._warden.watch(self._process.pid)
+
+    def _gone(self) -> None:
+        if self._process is not None:
+            self._warden.forget(self._process.pid)
+            self._process = None
 
     def run(self, *command: str) -> None:
         """Run a program to its end as the server's user, in its folder.

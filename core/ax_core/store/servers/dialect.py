@@ -22,8 +22,10 @@ class ServerDialect:
     Attributes:
         name: as Alembic and SQLAlchemy call it.
         advice: (sign in the error's code or text, what to say and do), the first that fits.
+        joins: a task and its audit can be written by one statement, and one statement needs no transaction around it.
     """
 
+    joins = False
     name: str
     oldest: str
     advice: tuple[tuple[str, str], ...]
@@ -54,6 +56,21 @@ class ServerDialect:
         """An insert of a whole row that does nothing where a query finds a row."""
         raise NotImplementedError
 
+    def changing(self, update: str, twice: bool) -> str | None:
+        """One statement for an UPDATE of a task and the one or two audit entries of it; None: there is no such.
+
+        Outside a transaction it is one by itself, and waits for locks no longer than others.
+        """
+        return None
+
+    def adding(self, width: int, entry: int, durable: bool) -> str | None:
+        """One statement for a task and its first audit entry; None: there is no such."""
+        return None
+
+    def inserting_unless(self, table: str, width: int, exists: str, durable: bool) -> str | None:
+        """:meth:`insert_unless` as a statement outside a transaction; None: there is no such."""
+        return None
+
     # -- connections -----------------------------------------------------------------------------------------
 
     def connect(self, args: Sequence[Any], given: dict[str, Any]) -> Any:
@@ -66,6 +83,10 @@ class ServerDialect:
 
     def prepare(self, raw: Any) -> None:
         """Bring a fresh connection, perhaps of the user's own engine, into the state that AX relies on."""
+        raise NotImplementedError
+
+    def silent(self, raw: Any) -> bool:
+        """Whether the server has said nothing unasked: else it has mostly ended the connection."""
         raise NotImplementedError
 
     def number(self, raw: Any) -> int:

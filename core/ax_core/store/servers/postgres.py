@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import select
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from ...clock import Micros
 from ...errors import StoreError
+from ...model import AuditRow
 from .dialect import CONNECT_SECONDS, LOCK_SECONDS, ServerDialect, marks
 
 OLDEST = 130000
@@ -25,6 +27,7 @@ class Postgres(ServerDialect):
     """Names are locked by transaction-scoped advisory locks, so that a pooling proxy does no harm."""
 
     name = "postgresql"
+    joins = True
     _prepares = True
     oldest = "13"
     advice = (
@@ -63,6 +66,15 @@ class Postgres(ServerDialect):
     def insert_unless(self, table: str, width: int, exists: str) -> str:
         return f"INSERT INTO {table} SELECT {marks(width)} WHERE NOT EXISTS ({self.text(exists)})"
 
+    def changing(self, update: str, twice: bool) -> str:
+        return _changing(self.text(update), twice)
+
+    def adding(self, width: int, entry: int, durable: bool) -> str:
+        return _adding(width, entry, durable)
+
+    def inserting_unless(self, table: str, width: int, exists: str, durable: bool) -> str:
+        return self.insert_unless(table, width, exists) + ("" if durable else f" AND {_LAZILY}")
+
     def connect(self, args: Sequence[Any], given: dict[str, Any]) -> Any:
         import psycopg
 
@@ -73,6 +85,11 @@ class Postgres(ServerDialect):
     def prepare(self, raw: Any) -> None:
         raw.autocommit = True  # AX says BEGIN itself
         raw.prepare_threshold = PREPARE_AFTER if self._prepares else None
+
+    def silent(self, raw: Any) -> bool:
+        came = select.poll()
+        came.register(raw.fileno(), select.POLLIN)
+        return not came.poll(0)
 
     def number(self, raw: Any) -> int:
         return int(raw.info.backend_pid)
@@ -139,6 +156,26 @@ class Postgres(ServerDialect):
 
     def passing(self, error: BaseException) -> bool:
         return self.code(error) in _PASSING
+
+
+_PATIENTLY = f"set_config('lock_timeout', '{LOCK_SECONDS * 1000}', true) <> ''"
+_LAZILY = "set_config('synchronous_commit', 'off', true) <> ''"
+"""A statement's own settings, as a condition that holds: a session's would be another's behind a pooling proxy."""
+_ENTRY = len(AuditRow._fields)
+
+
+@cache
+def _changing(update: str, twice: bool) -> str:
+    changed = f"WITH changed AS ({update} AND {_PATIENTLY} RETURNING 1)"
+    entry = f"INSERT INTO ax_audit SELECT {marks(_ENTRY)} FROM changed"
+    return f"{changed}, first AS ({entry} ON CONFLICT DO NOTHING) {entry}" if twice else f"{changed} {entry}"
+
+
+@cache
+def _adding(width: int, entry: int, durable: bool) -> str:
+    lazily = "" if durable else f" WHERE {_LAZILY}"
+    added = f"WITH added AS (INSERT INTO ax_task SELECT {marks(width)}{lazily} RETURNING 1)"
+    return f"{added} INSERT INTO ax_audit SELECT {marks(entry)} FROM added"
 
 
 def _locks(names: Sequence[int]) -> str:

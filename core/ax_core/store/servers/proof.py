@@ -1,8 +1,8 @@
 """Whether a transaction was committed whose COMMIT was not answered: looked up, never guessed.
 
-Every transaction that wrote anything leaves a row that no other can have written: the last entry of an audit trail,
-else one of ``ax_commit``. After the connection broke, its other end is cut off, and the same row is inserted once more
-and taken back. The server lets that wait for the old transaction to end, so the answer is final.
+Every transaction that wrote anything leaves a row that no other can have written: the last entry of an audit trail, a
+task that is born, else one of ``ax_commit``. After the connection broke, its other end is cut off, and the same row is
+inserted once more and taken back. The server lets that wait for the old transaction to end, so the answer is final.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def landed(tx: ServerTx, proof: Proof) -> bool:
     """Whether the row is there for good; asked in a transaction that is to be rolled back."""
     if tx.insert_new(proof.table, proof.row):
         return False
-    if proof.table == KEPT:
+    if proof.table != "ax_audit":
         return True
     # Somebody else may have written the next entry of the same trail: theirs has another hash.
     found = tx.one(

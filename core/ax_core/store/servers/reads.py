@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from ...clock import Clock
-from ..tx import Op, Tx
+from ..tx import Alone, Op, Tx
 from .dialect import ServerDialect
 from .patience import Patience
 from .pool import Pool
@@ -41,11 +41,10 @@ class ServerReads:
         raw: Any = self._pool.take(patience.left)
         try:
             cursor = raw.cursor()
-            self._dialect.begin_reading(cursor)
-            try:
-                result = op(Tx(cursor, self._dialect))
-            finally:
-                self._dialect.say(cursor, "ROLLBACK")
+            if isinstance(op, Alone) and self._dialect.joins:
+                result: T = op(Tx(cursor, self._dialect))
+            else:
+                result = self._on_snapshot(cursor, op)
         except BaseException as error:
             self._pool.drop(raw)
             if self._dialect.lost(error):
@@ -53,3 +52,10 @@ class ServerReads:
             raise
         self._pool.give_back(raw)
         return result
+
+    def _on_snapshot(self, cursor: Any, op: Op[T]) -> T:
+        self._dialect.begin_reading(cursor)
+        try:
+            return op(Tx(cursor, self._dialect))
+        finally:
+            self._dialect.say(cursor, "ROLLBACK")

@@ -51,6 +51,23 @@ class ServerTx(Tx):
         self._write(self.dialect.insert_new(table, len(row)), row[:])
         return self.dialect.inserted(self._cursor)
 
+    def change(self, sql: str, values: tuple[Any, ...], entry: tuple[Any, ...], first: Any = None) -> bool:
+        joined = self.dialect.changing(sql, first is not None)
+        if joined is None:
+            return super().change(sql, values, entry, first)
+        changed = self._write(joined, values + (() if first is None else first[:]) + entry[:]) == 1
+        if changed:
+            self.proof = Proof("ax_audit", entry[:])
+        return changed
+
+    def add(self, row: tuple[Any, ...], entry: tuple[Any, ...]) -> None:
+        joined = self.dialect.adding(len(row), len(entry), self._durable)
+        if joined is None:
+            super().add(row, entry)
+            return
+        self._write(joined, row[:] + entry[:])
+        self.proof = Proof("ax_audit", entry[:])
+
     def insert_unless(self, table: str, row: tuple[Any, ...], exists: str, values: tuple[Any, ...]) -> bool:
         return self._write(self.dialect.insert_unless(table, len(row), exists), row[:] + values) == 1
 

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 from ... import faults
 from ...clock import Clock
 from ...errors import StoreError
-from ..tx import Op
+from ..tx import Alone, Op
 from .dialect import ServerDialect
+from .lone import LoneTx, NeedsTransaction
 from .patience import Patience
 from .pool import Pool
 from .proof import Proof, landed, leave
@@ -42,9 +43,12 @@ class Writes:
                 message says that this is not known.
         """
         patience = Patience(self._clock, self._seconds)
+        once = self._alone if isinstance(op, Alone) and self._dialect.joins else self._once
         while True:
             try:
-                return self._once(op, name, durable, patience)
+                return once(op, name, durable, patience)
+            except NeedsTransaction:
+                once = self._once
             except Exception as error:
                 if not self._dialect.refused(error):
                     raise
@@ -79,10 +83,43 @@ class Writes:
                 raw = None
         if raw is not None:
             self._pool.give_back(raw)
+        self._told(name, tx)
+        return result
+
+    def _alone(self, op: Op[T], name: str, durable: bool, patience: Patience) -> T:
+        raw: Any = self._pool.take(patience.left)
+        while not self._dialect.silent(
+            raw
+        ):  # cut while it lay idle: else nobody could tell that from a lost answer
+            self._pool.drop(raw)
+            raw = self._pool.take(patience.left)
+        cursor = raw.cursor()
+        broken = False
+
+        def landed(proof: Proof) -> bool:
+            nonlocal broken
+            broken, number = True, self._dialect.number(raw)
+            self._pool.drop(raw)
+            self._pool.forget()
+            return self.landed(proof, number, patience)
+
+        tx = LoneTx(cursor, self._dialect, durable or name != "admit", landed)
+        faults.point(name + ".before_commit")
+        try:
+            result = op(tx)
+        except BaseException as error:
+            if not broken:
+                self._undo(raw, cursor, tx, error)
+            raise
+        if not broken:
+            self._pool.give_back(raw)
+        self._told(name, tx)
+        return result
+
+    def _told(self, name: str, tx: ServerTx) -> None:
         faults.point(name + ".after_commit")
         for callback in tx.after:
             _call(callback)
-        return result
 
     def commit(self, raw: Any, cursor: Any) -> None:
         """COMMIT, and believe it only where the server says so: what had failed is rolled back without an error."""

@@ -1,4 +1,4 @@
-"""Taking new entries off several streams: no more than asked for, the urgent first, from groups that are made anew."""
+"""Taking new entries off several streams: no more than asked for, in order, from groups that are made anew."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .link import BLOCK, Link
 from .wire import Command
 
 FROM_BELOW = 8
-"""One look in so many begins with the least urgent jobs, so that no flood of urgent ones holds them up for ever."""
+"""One look in so many begins at the other end, so that no flood of what comes first holds up the rest for ever."""
 
 
 class Intake:
@@ -80,9 +80,7 @@ class Intake:
         self._link.went("hand out jobs")
 
     def _in_order(self) -> list[str]:
-        """The streams, the urgent first; queues take turns, and so does, now and then, the other end."""
+        """The streams of the queue that was named first, the urgent before the others, then those of the next."""
         self._looks += 1
-        turn = self._looks % len(self._queues)
-        queues = self._queues[turn:] + self._queues[:turn]
-        priorities = PRIORITIES[::-1] if self._looks % FROM_BELOW == 0 else PRIORITIES
-        return [self._link.keys.queue(q, p) for p in priorities for q in queues]
+        streams = [self._link.keys.queue(q, p) for q in self._queues for p in PRIORITIES]
+        return streams[::-1] if self._looks % FROM_BELOW == 0 else streams

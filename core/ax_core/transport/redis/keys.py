@@ -8,7 +8,8 @@
 ``{prefix}:places:<tool>``                sorted set: who runs a tool with ``concurrency=``, by when their place lapses
 ``{prefix}:rate:…``                       list: when tasks of a tool with ``rate=`` were begun; of package ``limits``
 ``{prefix}:check:<random>``               stream: written and removed by the check at start
-``agent_lock:<namespace>:<session>``      text: the token of the chain that holds a session, with a time to live
+``agent_lock:<namespace>:<session>``      text: the token of the chain that holds a session, with a time to live;
+                                          as ``rollback:<run>`` who goes on with a rollback
 ========================================  =======================================================================
 
 The braces are part of the names (a hash tag: all streams of a deployment lie in one slot). The prefix, ``ax`` unless
@@ -20,7 +21,8 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from ...ports import checked_name, checked_priority
+from ...names import checked_name
+from ...ports import checked_priority
 
 GROUP = "ax"
 EVENTS_KEPT = 10_000

@@ -28,6 +28,10 @@ class RedisLimiter:
     def __init__(self, link: Link) -> None:
         self._link = link
 
+    def check(self) -> None:
+        """Raises where the package ``limits`` is not installed."""
+        _ = self._limiter
+
     def count(self, name: str, rate: Rate) -> float:
         """Count one more: 0, or the seconds after which to ask again."""
         limiter, item = self._limiter, self._item(rate)

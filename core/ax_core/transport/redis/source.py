@@ -8,7 +8,8 @@ from typing import Any
 
 from ... import faults
 from ...errors import TransportError
-from ...ports import PRIORITIES, Delivery, checked_name
+from ...names import checked_name
+from ...ports import PRIORITIES, Delivery
 from ..outage import Pause
 from . import scripts
 from .entries import Garbage, job, shortened

@@ -1,0 +1,145 @@
+"""What one call costs, counted; and the simulation that the page about scale is written from."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ax_core import AX
+from ax_core.worker import Worker
+from support.ledger import until
+
+CALLS = 12
+
+
+@pytest.fixture
+def scaling(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The module of the simulation, which is no part of the package."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[2])
+    known = set(sys.modules)
+    from benchmarks import scaling
+
+    yield scaling
+    for name in [name for name in sys.modules if name.startswith("benchmarks") and name not in known]:
+        del sys.modules[name]
+
+
+class Counted:
+    """An AX, with what it wrote and what it said to the queue."""
+
+    def __init__(self, url: str, queue: str, monkeypatch: pytest.MonkeyPatch, serving: bool = False) -> None:
+        self.ax = AX(url, queue=queue)
+        self.ax.register(lambda x: x, name="look", policy={"effect": "keyed", "where": "worker", "dedupe": "call"},
+                         schema={"properties": {"x": {}}})  # fmt: skip
+        self.seen: Counter[str] = Counter()
+        self.ax._core.serving = serving
+        self._monkeypatch = monkeypatch
+
+    def count(self) -> None:
+        """From here on."""
+        core: Any = self.ax._core
+        core.wiring("default")
+        self._every(core.db, "write", lambda op, name="control", *_: name)
+        for name in ("publish", "wake"):
+            self._every(core.post.transport, name, lambda *_, name=name: name)
+        source = core.post.transport.source
+
+        def opened(*given: Any) -> Any:
+            made = source(*given)
+            self._every(made, "done", lambda *_: "done")
+            self._every(made, "fetch", lambda *_: "fetch", only_if=True)
+            return made
+
+        self._monkeypatch.setattr(core.post.transport, "source", opened)
+
+    def _every(self, of: Any, name: str, called: Any, only_if: bool = False) -> None:
+        was = getattr(of, name)
+
+        def counting(*given: Any, **more: Any) -> Any:
+            answer = was(*given, **more)
+            if answer or not only_if:
+                self.seen[called(*given)] += 1
+            return answer
+
+        self._monkeypatch.setattr(of, name, counting)
+
+
+def test_a_call_costs_what_the_page_and_the_simulation_say(
+    url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch, scaling: Any
+) -> None:
+    """Three commits, three messages and four rows, on every database; fewer where calls come together."""
+    client, worker = (Counted(url, redis_url, monkeypatch, serving) for serving in (False, True))
+    with client.ax as ax, worker.ax as theirs:
+        for each in (client, worker):
+            each.count()
+        working = Worker(theirs, concurrency=2)
+        thread = threading.Thread(target=working.run)
+        thread.start()
+        try:
+            ax.call("look", {"x": 0})
+            assert until(lambda: worker.seen["done"] == 1)
+            rows = _rows(ax)
+            for each in (client, worker):
+                each.seen.clear()
+            for n in range(CALLS):
+                ax.call("look", {"x": n})
+            assert until(lambda: worker.seen["done"] == CALLS)
+        finally:
+            working.stop()
+            thread.join(30)
+        expected = scaling.Counts()
+        seen = client.seen + worker.seen
+        assert sum(seen[name] for name in ("admit", "claim", "record")) == CALLS * expected.commits
+        assert seen["control"] == 0, seen
+        assert sum(seen[name] for name in ("publish", "fetch", "done", "wake")) == CALLS * expected.messages
+        assert _rows(ax) - rows == CALLS * expected.rows
+
+
+def _rows(ax: AX) -> int:
+    tables = ("task", "audit", "attempt", "request", "idempotency", "run", "approval")
+    return sum(
+        int(ax._core.db.read(lambda tx, of=of: tx.one(f"SELECT COUNT(*) FROM ax_{of}"))[0]) for of in tables
+    )
+
+
+def test_the_simulation_agrees_with_arithmetic(scaling: Any) -> None:
+    """Alone a call takes the sum of its parts; many are as fast as whatever is busiest; all in its own time."""
+    costs = scaling.Costs(client=0.002, worker=0.001, waits=0.003)
+    alone = scaling.play(costs, scaling.Size(1, 1, 2, 1), calls=5000)
+    assert alone.latency == pytest.approx(0.006, rel=0.05)
+    assert alone.rate == pytest.approx(1 / 0.006, rel=0.05)
+    client_bound = scaling.play(costs, scaling.Size(1, 1, 2, 64), calls=5000)
+    assert client_bound.rate == pytest.approx(1 / 0.002, rel=0.05)
+    one_core = scaling.play(costs, scaling.Size(1, 1, 1, 64), calls=5000)
+    assert one_core.rate == pytest.approx(1 / 0.003, rel=0.05)
+    worker_bound = scaling.play(costs, scaling.Size(4, 1, 8, 256), calls=5000)
+    assert worker_bound.rate == pytest.approx(1 / 0.001, rel=0.05)
+    twice = scaling.play(costs, scaling.Size(2, 2, 4, 128), calls=5000)
+    assert twice.rate == pytest.approx(2 * client_bound.rate, rel=0.1)
+
+
+def test_the_simulation_keeps_littles_law_and_its_seed(scaling: Any) -> None:
+    """What is in flight is what comes out a second times how long it takes, at any size."""
+    costs = scaling.Costs(client=0.0004, worker=0.0006, waits=0.002)
+    for size in (scaling.Size(1, 2, 2, 8), scaling.Size(4, 4, 8, 100)):
+        played = scaling.play(costs, size, calls=4000)
+        assert played.rate * played.latency == pytest.approx(size.in_flight, rel=0.05)
+        assert played == scaling.play(costs, size, calls=4000)
+
+
+@pytest.mark.slow
+def test_no_measured_run_is_faster_than_the_simulation_says(
+    scaling: Any, tmp_path: Path, redis_server: Any
+) -> None:
+    """With the costs of that very run, within a factor of two: a machine that is busy is slower, never faster."""
+    costs, real = scaling.measured(tmp_path / "small", redis_server.url, 1, 8, 200)
+    assert costs.client > 0
+    assert costs.worker > 0
+    played = scaling.play(costs, scaling.Size(1, 1, 2, 8), calls=2000)
+    assert real.rate < 2 * played.rate
