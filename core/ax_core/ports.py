@@ -168,10 +168,13 @@ class Transport(Protocol):
                 lose the promises made here.
         """
 
-    def publish(self, jobs: Iterable[Job]) -> bool:
+    def publish(self, jobs: Iterable[Job], news: Sequence[Mapping[str, Any]] = ()) -> bool:
         """Put jobs on their queues, all in one round trip, shared with whoever publishes at the same moment.
 
         Call it after the tasks are committed. False: not all may have arrived; the database publishes them again.
+
+        Args:
+            news: events that are there before any of the jobs can be fetched, where the broker keeps events.
 
         Raises:
             ValueError: a queue or priority that there cannot be.

@@ -78,7 +78,7 @@ def test_no_argument_and_no_result_is_in_an_event(on_file: Any, redis_server: An
     on_file.worker()
     on_file.ax.call("keyed_here", {"subject": "hush"})
     assert len(names(on_file)) == 3
-    with redis_server.client() as client:
+    with redis_server.client(encoding_errors="replace") as client:  # other tests put garbage there
         for key in client.keys("*"):
             if client.type(key) == "stream":
                 assert "hush" not in json.dumps(client.xrange(key))

@@ -22,7 +22,7 @@ class Queue:
     def __init__(self) -> None:
         self.away, self.got, self.asked = True, [], threading.Event()
 
-    def publish(self, jobs: Iterable[Job]) -> bool:
+    def publish(self, jobs: Iterable[Job], news: Any = ()) -> bool:
         self.asked.set()
         if not self.away:
             self.got += [job.task_id for job in jobs]

@@ -96,8 +96,8 @@ class Post:
         job = self.job(row, self.client_id)
 
         def sent() -> None:
-            self.send(job)
             self.announce(row.ns, event_of(row, "queued", {}))
+            self.send(job)
 
         tx.then(sent)
 
@@ -158,14 +158,16 @@ class Post:
         while self._outbox or self._news:
             try:
                 jobs = _taken(self._outbox)
-                if jobs and not self.transport.publish(jobs):
+                # Before a job goes what is told of its task: its worker soon has more to tell.
+                news = _taken(self._news) if jobs or len(self._news) >= MANY or self._rested() else []
+                told = [self._told(ns, event) for ns, event in news]
+                if not jobs:
+                    self.transport.announce(told)
+                elif not self.transport.publish(jobs, told):
                     # Some may have arrived: a job that comes twice is dropped.
                     self._outbox.extendleft(reversed(jobs))
+                    self._news.extendleft(reversed(news))
                     return False
-                # Along with a job goes what is told of it, before its worker has more to tell.
-                if jobs or len(self._news) >= MANY or self._rested():
-                    news = [self._told(ns, event) for ns, event in _taken(self._news)]
-                    self.transport.announce(news)
             except Exception as error:
                 self._hooks.complain("jobs could not be sent; workers find them by looking", error)
         return True

@@ -57,12 +57,14 @@ class CeleryTransport:
             f"Celery's broker is {self._broker}: waiters look again within a second, and no events are kept"
         ]
 
-    def publish(self, jobs: Iterable[Job]) -> bool:
+    def publish(self, jobs: Iterable[Job], news: Sequence[Mapping[str, Any]] = ()) -> bool:
         """Send ``ax.run`` for each, over one connection."""
         listed = list(jobs)
         for job in listed:
             checked_name("queue", job.queue)
             checked_priority(job.priority)
+        if news:
+            self.announce(news)
         faults.point("publish.before")
         try:
             self._ask(lambda connection: self._send(connection, listed))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from .bench import Bench, Ear, Fixtures, eventually, jobs, take
 
@@ -87,6 +88,17 @@ class Telling(Fixtures):
         assert ([event["n"] for event in more.events], more.gap) == ([3], False)
         assert len(reader.events("0", 0).events) == 4
         assert not reader.events(more.position, 0.05).events
+
+    def test_what_is_told_with_jobs_is_there_before_them(self, bench: Bench) -> None:
+        """Whoever fetches a job finds what was told of its task."""
+        transport, source, reader = bench.transport(), bench.source(), bench.transport()
+        began = reader.events(None, 0)
+        found: list[list[Any]] = []
+        for n in range(20):
+            assert transport.publish(jobs(f"task-{n}"), [{"n": n}])
+            take(source, 1)
+            found.append([event["n"] for event in reader.events(began.position, 0).events])
+        assert found == [list(range(n + 1)) for n in range(20)]
 
     def test_the_hint_of_a_session_has_one_token_at_a_time(self, bench: Bench) -> None:
         """It ends by itself, is renewed by its token, and taken back by nobody else."""

@@ -65,10 +65,17 @@ class Link:
     def hint(self, what: str, *commands: Command) -> bool:
         """Ask where nothing depends on it: False if the server is away or refuses, and a complaint says so."""
         try:
-            self.ask(*commands)
+            replies = self.look(*commands)
+        except TransportError:  # an outage is complained about where it is noticed
+            return False
+        return self.took(what, replies)
+
+    def took(self, what: str, replies: Sequence[Any]) -> bool:
+        """Whether none of these is a refusal; else a complaint says so."""
+        try:
+            self.accepted(replies)
         except TransportError as error:
-            if isinstance(error.__cause__, Refused):  # an outage is complained about where it is noticed
-                self.refused(what, error)
+            self.refused(what, error)
             return False
         self.went(what)
         return True

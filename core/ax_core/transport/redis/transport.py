@@ -20,6 +20,7 @@ from .listener import Listener, lasting, telling
 from .news import Reading, announcing
 from .shared import MOST
 from .source import RedisSource
+from .wire import Command
 
 Spawn = Callable[[Callable[[], None]], None]
 
@@ -49,17 +50,30 @@ class RedisTransport:
 
     # -- jobs --------------------------------------------------------------------------------------------------------
 
-    def publish(self, jobs: Iterable[Job]) -> bool:
-        """Put jobs on their queues, all in one round trip."""
+    def publish(self, jobs: Iterable[Job], news: Sequence[Mapping[str, Any]] = ()) -> bool:
+        """Put jobs on their queues and, before them, events, all in one round trip."""
         keys = self._link.keys
         commands = [
             ("XADD", keys.queue(job.queue, job.priority), "MAXLEN", "~", QUEUE_KEPT, "*", *fields(job))
             for job in jobs
         ]
+        told = announcing(keys.events, news)
         faults.point("publish.before")
-        said = [self._link.hint("publish", *commands[at : at + MOST]) for at in range(0, len(commands), MOST)]
+        said = [
+            self._publish(commands[at : at + MOST], () if at else told)
+            for at in range(0, len(commands), MOST)
+        ]
         faults.point("publish.after")
         return all(said)
+
+    def _publish(self, commands: Sequence[Command], told: Sequence[Command]) -> bool:
+        try:
+            replies = self._link.look(*told, *commands)
+        except TransportError:
+            return False
+        # Events that are refused keep no job from its worker.
+        self._link.took("announce", replies[: len(told)])
+        return self._link.took("publish", replies[len(told) :])
 
     def source(self, name: str, queues: Sequence[str]) -> RedisSource:
         """The worker's side, for a consumer of this name."""
