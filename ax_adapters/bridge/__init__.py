@@ -2,9 +2,9 @@
 
 from .control import CANCEL, PENDING, STATUS, Own
 from .decisions import DECISIONS, Decision, Responded, adecide, deciding
-from .entered import Entered, is_entered
+from .entered import Entered, innermost, is_entered
 from .identity import Identity
-from .mcp import MCP_HINTS, carry_key, check_mcp_hints, hinted
+from .mcp import MCP_HINTS, carry_key, check_mcp_hints, hinted, hints_in
 from .newest import Newest
 from .ordinals import Ordinals, ordinals
 from .perform import Wants, aperform, perform
@@ -37,6 +37,8 @@ __all__ = [
     "check_on_refusal",
     "deciding",
     "hinted",
+    "hints_in",
+    "innermost",
     "is_entered",
     "ordinals",
     "perform",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextvars import ContextVar, Token
 from typing import Any
 
-_inside: ContextVar[tuple[int, ...]] = ContextVar("ax_entered", default=())
+_inside: ContextVar[tuple[Any, ...]] = ContextVar("ax_entered", default=())
 
 
 class Entered:
@@ -15,10 +15,10 @@ class Entered:
 
     def __init__(self, tool: Any) -> None:
         self._tool = tool
-        self._token: Token[tuple[int, ...]] | None = None
+        self._token: Token[tuple[Any, ...]] | None = None
 
     def __enter__(self) -> None:
-        self._token = _inside.set((*_inside.get(), id(self._tool)))
+        self._token = _inside.set((*_inside.get(), self._tool))
 
     def __exit__(self, *_: object) -> None:
         if self._token is not None:
@@ -27,4 +27,9 @@ class Entered:
 
 def is_entered(tool: Any) -> bool:
     """Whether the body of this very tool runs here."""
-    return id(tool) in _inside.get()
+    return any(each is tool for each in _inside.get())
+
+
+def innermost() -> Any:
+    """The tool whose body runs here, the innermost of several; None: none does."""
+    return (_inside.get() or (None,))[-1]

@@ -14,6 +14,11 @@ MCP_HINTS = ("tighten", "trust", "confirm")
 KEY = "ax/idempotency_key"
 """The name in ``_meta`` under which a server finds the idempotency key of the call."""
 
+_SNAKE = {
+    "read_only_hint": "readOnlyHint",
+    "destructive_hint": "destructiveHint",
+    "idempotent_hint": "idempotentHint",
+}
 _carriers: list[Callable[[], bool]] = []
 
 
@@ -22,6 +27,11 @@ def check_mcp_hints(value: str) -> str:
     if value not in MCP_HINTS:
         raise PolicyError(f"mcp_hints={value!r} is unknown; one of {', '.join(map(repr, MCP_HINTS))}")
     return value
+
+
+def hints_in(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Annotations by their names in the protocol, however a client spells them."""
+    return {_SNAKE.get(name, name): value for name, value in said.items()}
 
 
 def hinted(policy: Policy, hints: Mapping[str, Any], mode: str) -> Policy:

@@ -6,18 +6,12 @@ from typing import Any
 
 from langchain_core.tools import BaseTool
 
-from ..bridge import carry_key, is_entered
-from .pending import current_pending
+from ..bridge import carry_key, hints_in, innermost
 
 _MAKERS = ("langchain_mcp_adapters.", "langchain.mcp.")
-_SNAKE = {
-    "read_only_hint": "readOnlyHint",
-    "destructive_hint": "destructiveHint",
-    "idempotent_hint": "idempotentHint",
-}
 
 
-def is_mcp(tool: BaseTool) -> bool:
+def is_mcp(tool: Any) -> bool:
     """Whether a tool calls an MCP server."""
     made_in = getattr(getattr(tool, "coroutine", None), "__module__", None) or ""
     return made_in.startswith(_MAKERS)
@@ -28,7 +22,7 @@ def hints_of(tool: BaseTool) -> dict[str, Any]:
     said: dict[str, Any] = tool.metadata or {}
     if isinstance(grouped := said.get("mcp"), dict):  # langchain.mcp
         said = (grouped.get("tool") or {}).get("annotations") or {}
-    return {_SNAKE.get(name, name): value for name, value in said.items()}
+    return hints_in(said)
 
 
 def prepare_mcp() -> None:
@@ -37,5 +31,4 @@ def prepare_mcp() -> None:
 
 
 def _in_an_mcp_tool() -> bool:
-    pending = current_pending.get()
-    return pending is not None and is_entered(pending.tool) and is_mcp(pending.tool)
+    return is_mcp(innermost())

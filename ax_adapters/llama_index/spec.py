@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -10,7 +11,8 @@ from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from ax_core import AX, Effect, PolicyError
 
-from ..bridge import check_on_refusal, policies_for
+from ..bridge import check_mcp_hints, check_on_refusal, hinted, policies_for
+from .mcp import hints_of
 from .registering import name_of
 from .wrap import AnyPolicy, wrap_tools
 
@@ -27,13 +29,17 @@ def wrap_spec(
     default_effect: Effect | str | None = None,
     timeout: float | None = None,
     on_refusal: str = "return",
+    mcp_hints: str = "tighten",
 ) -> S:
     """A tool spec whose ``to_tool_list()`` gives tools under AX; its state is the original's, which stays bare.
 
-    Its methods called as methods are the original's, too: only the tools go through AX.
+    Its methods called as methods are the original's, too: only the tools go through AX. A spec that lists its tools
+    asynchronously (``McpToolSpec``) is asked at the first listing if it is wrapped on an event loop.
 
     Args:
         policies, default_effect, timeout, on_refusal: as in :func:`wrap_tools`.
+        mcp_hints: what an MCP server's annotations may do to a tool that no policy names: ``"tighten"`` it only,
+            ``"trust"``: relax it too, or ``"confirm"``: tighten it, and let destructiveHint ask a person.
 
     Raises:
         PolicyError: no tool spec, an invalid policy, one for a tool that the spec does not have, clashing names, or a
@@ -44,24 +50,40 @@ def wrap_spec(
     if hasattr(type(spec), _MARK):
         return spec
     check_on_refusal(on_refusal)
+    check_mcp_hints(mcp_hints)
     given = dict(policies or {})
+    hints: dict[str, dict[str, Any]] = {}
 
-    def under_ax(tools: list[FunctionTool]) -> list[FunctionTool]:
-        here = {name_of(tool) for tool in tools}
-        made: list[FunctionTool] = wrap_tools(
-            tools,
-            ax,
-            policies={name: policy for name, policy in given.items() if name in here},
-            default_effect=default_effect,
-            timeout=timeout,
-            on_refusal=on_refusal,
-        )
-        return made
+    def under_ax(tools: list[FunctionTool], whole: bool = False) -> list[FunctionTool]:
+        here = [name_of(tool) for tool in tools]
+        made = policies_for(here, given if whole else _those(given, here), default_effect, timeout)
+        for name in set(hints) & set(here) - set(given):
+            made[name] = hinted(made[name], hints[name], mcp_hints)
+        wrapped: list[FunctionTool] = wrap_tools(tools, ax, policies=made, on_refusal=on_refusal)
+        return wrapped
 
-    tools = _listed(spec)
-    policies_for([name_of(tool) for tool in tools], given, default_effect, timeout)
-    under_ax(tools)  # what cannot be wrapped is told now
-    return _twin(spec, under_ax)
+    twin = _twin(spec, under_ax, hints)
+    if not (_lists_on_a_loop(spec) and _on_a_loop()):
+        under_ax(_listed(twin), True)  # what cannot be wrapped is told now
+    return twin
+
+
+def _those(given: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
+    return {name: policy for name, policy in given.items() if name in names}
+
+
+def _lists_on_a_loop(spec: BaseToolSpec) -> bool:
+    """Whether its own way to list its tools is asynchronous."""
+    own, plain = (getattr(kind, "to_tool_list_async", None) for kind in (type(spec), BaseToolSpec))
+    return own is not plain
+
+
+def _on_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _listed(spec: BaseToolSpec) -> list[FunctionTool]:
@@ -71,11 +93,19 @@ def _listed(spec: BaseToolSpec) -> list[FunctionTool]:
         raise PolicyError(f"the tools of {type(spec).__name__} cannot be listed: {error}") from error
 
 
-def _twin(spec: S, under_ax: Any) -> S:
+def _twin(spec: S, under_ax: Any, hints: dict[str, dict[str, Any]]) -> S:
     base: Any = type(spec)
 
     def to_tool_list(self: Any, *args: Any, **kwargs: Any) -> Any:
         return under_ax(base.to_tool_list(self, *args, **kwargs))
+
+    async def to_tool_list_async(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return under_ax(await base.to_tool_list_async(self, *args, **kwargs), not args and not kwargs)
+
+    async def fetch_tools(self: Any, *args: Any, **kwargs: Any) -> Any:
+        listing = await base.fetch_tools(self, *args, **kwargs)
+        hints.update(hints_of(listing))
+        return listing
 
     members = {
         "__module__": base.__module__,
@@ -84,6 +114,8 @@ def _twin(spec: S, under_ax: Any) -> S:
         _MARK: True,
         "to_tool_list": to_tool_list,
     }
+    more = (to_tool_list_async, fetch_tools)
+    members.update((each.__name__, each) for each in more if hasattr(base, each.__name__))
     twin: S = object.__new__(type(base)(base.__name__, (base,), members))
     object.__setattr__(twin, "__dict__", spec.__dict__)
     return twin

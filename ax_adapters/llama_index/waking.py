@@ -1,4 +1,8 @@
-"""A workflow that waits in this process for a person hears of a decision that was made elsewhere."""
+"""A workflow that waits in this process for a person hears of a decision that was made elsewhere.
+
+A decision of this process is heard at once, and with a queue one of any other process, too. Without one the record is
+read again, ever more seldom; where a queue is, that is for when its word was lost.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,23 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from ax_core import AX, AXError, State
+from ax_core import AX, AXError, State, StoreError
 from ax_core.hooks import Event
 
 from .events import ApprovalDecision
 
 SETTLE = 0.1
 """Seconds after which a step that paused is known to wait: an event that comes before is heard by nobody."""
+FIRST_LOOK = 0.2
+"""The first pause, in seconds: a decision may have come between the last look and the wait."""
+LAST_LOOK = 5.0
+"""The longest pause, in seconds, between two looks at the record."""
+TOLD_LOOK = 30.0
+"""The same where a queue carries the word."""
 _CLOSED = ("confirmed", "rejected", "expired", "cancelled")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Sleeper:
     """A waiting call: where it can be woken, and what it waits for."""
 
@@ -35,11 +45,10 @@ def sleep(ax: AX, request_id: str, task_id: str, ctx: Any) -> None:
     """This call is about to pause."""
     if not ax.__dict__.get("_llama_index_wakes"):
         ax.__dict__["_llama_index_wakes"] = True
-        ax.on(*_CLOSED)(_decided)
+        ax.on(*_CLOSED, everywhere=_has_queue(ax))(_decided)
     loop = asyncio.get_running_loop()
-    _sleepers[request_id] = _Sleeper(ax, loop, ctx, task_id)
-    # A decision may have come between the look at the record and this line.
-    task = loop.create_task(_look_again(request_id))
+    sleeper = _sleepers[request_id] = _Sleeper(ax, loop, ctx, task_id)
+    task = loop.create_task(_look_again(request_id, sleeper))
     _strong.add(task)
     task.add_done_callback(_strong.discard)
 
@@ -58,17 +67,27 @@ def _decided(event: Event) -> None:
                 _sleepers.pop(request_id, None)
 
 
-async def _look_again(request_id: str) -> None:
-    await asyncio.sleep(2 * SETTLE)
-    sleeper = _sleepers.get(request_id)
-    if sleeper is None:
-        return
-    try:
-        task = await sleeper.ax.aget(sleeper.task_id)
-    except AXError:  # closed meanwhile: whoever opens it again is told
-        return
-    if task.state is not State.CONFIRMING:
-        _wake(request_id)
+def _has_queue(ax: AX) -> bool:
+    return ax._core.queue is not None
+
+
+async def _look_again(request_id: str, sleeper: _Sleeper) -> None:
+    longest = TOLD_LOOK if _has_queue(sleeper.ax) else LAST_LOOK
+    pause = FIRST_LOOK
+    while True:
+        await asyncio.sleep(pause)
+        if _sleepers.get(request_id) is not sleeper:
+            return
+        pause = min(longest, pause * 1.5)
+        try:
+            task = await sleeper.ax.aget(sleeper.task_id)
+        except StoreError:  # away for a while; nothing is decided by that
+            continue
+        except AXError:  # closed meanwhile: whoever opens it again is told
+            return
+        if task.state is not State.CONFIRMING:
+            _wake(request_id)
+            return
 
 
 def _wake(request_id: str) -> None:

@@ -14,6 +14,7 @@ from ax_core import AX, Effect, Policy, PolicyError
 
 from ..bridge import Binding, check_names, check_on_refusal, policies_for, tell_undeclared
 from .bodies import only_async
+from .mcp import is_mcp, prepare_mcp
 from .pending import MARK
 from .registering import name_of, register
 from .results import teach
@@ -113,6 +114,8 @@ def is_wrapped(tool: BaseTool) -> bool:
 
 def _put_under(tool: BaseTool, binding: Binding) -> BaseTool:
     register(binding, tool)
+    if is_mcp(tool):
+        prepare_mcp()
     return shadow(tool, binding)
 
 

@@ -1,5 +1,6 @@
 """Framework tools, wrapped in a module of ``imports``, run in workers; to their agent they are the tools they were."""
 
+import asyncio
 import importlib
 import os
 import sys
@@ -15,8 +16,10 @@ from llama_index.core.tools import FunctionTool
 from llama_index.core.workflow import Context
 
 from ax_adapters.langchain import wrap_tool
+from ax_adapters.llama_index import ApprovalRequired, waking
 from ax_adapters.llama_index import wrap_tool as wrap_index_tool
 from ax_core import AX, PolicyError
+from support.llama import ask
 from support.workers import WorkerProcess
 
 pytestmark = pytest.mark.slow
@@ -126,3 +129,27 @@ async def test_llama_index_tools_run_in_a_worker_too(index: Any, on_file: Any) -
     assert (await look.acall(order="8")).content == f"8 by {index.worker}"
     with pytest.raises(ValueError, match="no order 9"):
         broken.call(order="9")
+
+
+async def test_a_workflow_hears_through_the_queue_that_another_process_decided(
+    on_file: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once: the record is read again only for when the word was lost."""
+    monkeypatch.setattr(waking, "FIRST_LOOK", 60.0)
+    done: list[int] = []
+
+    def pay(n: int) -> str:
+        """Pay."""
+        done.append(n)
+        return f"paid {n}"
+
+    with AX(on_file.url, queue=on_file.queue) as ax, AX(on_file.url, queue=on_file.queue) as elsewhere:
+        tool = wrap_index_tool(pay, ax, policy={"effect": "unsafe", "confirm": True, "where": "here"})
+        handler = ask(tool, {"n": 1}).run("go")
+        async with asyncio.timeout(20):
+            async for event in handler.stream_events():
+                if isinstance(event, ApprovalRequired):
+                    await asyncio.sleep(1.0)  # it waits by then, and listens
+                    assert (await elsewhere.aconfirm(event.ax_task_id, by="ops")).done
+            await handler
+    assert done == [1]

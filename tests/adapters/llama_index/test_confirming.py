@@ -3,6 +3,7 @@
 # No postponed annotations: LlamaIndex compares the raw ones of a tool with Context.
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from pydantic import ValidationError
 
 from ax_adapters.llama_index import ApprovalDecision, ApprovalRequired, wrap_tool
 from ax_core import AX, Policy, State
-from support.fresh import beat
+from support.fresh import beat, fresh
 from support.llama import Saved, agent, ask
 from support.skew import Skew
 
@@ -153,6 +154,31 @@ def test_decided_elsewhere_a_waiting_workflow_goes_on(
     output = decided(refund, elsewhere)
     assert output.is_error == (verb == "reject")
     assert refunded == ([("7", 10)] if verb == "confirm" else [])
+
+
+@pytest.mark.guarantee
+@pytest.mark.parametrize("verb", ["confirm", "reject"])
+def test_decided_by_another_process_a_live_workflow_goes_on(verb: str, tmp_path: Path) -> None:
+    """``axd confirm``, without a queue: the record is read again while the workflow waits."""
+    done: list[str] = []
+
+    def pay(order: str) -> str:
+        """Pay."""
+        done.append(order)
+        return "paid"
+
+    with fresh(path=tmp_path / "ax.db") as ax, AX(f"sqlite:///{tmp_path}/ax.db") as elsewhere:
+
+        def there(card: ApprovalRequired) -> None:
+            asyncio.get_running_loop().call_later(0.5, decide, card.ax_task_id)
+
+        def decide(task_id: str) -> None:
+            assert getattr(elsewhere, verb)(task_id, by="ops").done
+
+        tool = wrap_tool(pay, ax, policy=Policy("unsafe", confirm=True))
+        output = decided(tool, there, {"order": "7"})
+    assert output.is_error == (verb == "reject")
+    assert done == (["7"] if verb == "confirm" else [])
 
 
 def test_decided_before_the_step_waited_is_heard_too(ax: AX, refund: Any, refunded: list[Any]) -> None:

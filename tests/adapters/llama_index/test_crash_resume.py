@@ -88,7 +88,8 @@ def test_killed_anywhere_no_effect_happens_twice(at: int, tmp_path: Path, world:
     assert sorted(set(life.effects)) == sorted(life.effects)
     told = {id: answers[-1] for id, answers in end["told"].items()}
     for id, answer in told.items():
-        known = answer == f"pay {id[1:]} done"
+        # A model that LlamaIndex has answered twice may ask twice; what is merged says so behind the result.
+        known = answer.split("\n[")[0] == f"pay {id[1:]} done"
         assert known or "UNKNOWN OUTCOME" in answer, answer
         assert not known or f"pay:{id[1:]}" in life.effects, f"{answer}, but: {life.effects}"
     assert len(life.effects) >= 2  # at most one is in doubt
