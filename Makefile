@@ -6,7 +6,7 @@ BIN      := $(VENV)/bin
 WHEELENV := .venv-wheel
 WHEELRUN := .wheel-test
 LOWENV   := .venv-lowest
-LOWEST   := langchain mcp demo notebook
+LOWEST   := langchain llama-index mcp demo notebook
 NEWENV   := .venv-newest
 PIP      := -m pip install --quiet --disable-pip-version-check
 ARGS     ?=
@@ -106,10 +106,10 @@ format: $(VENV)/.dev ## let ruff mend and format the code
 
 chaos: $(VENV)/.dev ## 300 seeded random kills, and storms over workers, queue and databases; effects counted from outside
 	@seed=$${AX_CHAOS_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')} && echo "AX_CHAOS_SEED=$$seed plays this again" \
-		&& AX_CHAOS_SEED=$$seed $(BIN)/pytest -n auto -m chaos --timeout 3600 $(ARGS)
+		&& AX_CHAOS_SEED=$$seed $(BIN)/pytest -n auto -m chaos --thorough --timeout 3600 $(ARGS)
 
 lowest: $(LOWENV)/.made ## the adapters' tests on the oldest versions that pyproject.toml allows
-	$(LOWENV)/bin/pytest -n auto -p no:cacheprovider tests/adapters/langchain tests/adapters/jupyter $(ARGS)
+	$(LOWENV)/bin/pytest -n auto -p no:cacheprovider tests/adapters $(ARGS)
 
 newest: $(NEWENV)/.made ## the adapters' tests on the newest versions that pyproject.toml allows, as of today
 	@echo "bringing $(NEWENV) up to date"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support import known_gates
 from support.children import Nursery
 from support.one_database import one_each
 from support.processes import nursery, stage, world
@@ -25,8 +26,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--thorough",
         action="store_true",
         default=os.environ.get("CI") == "true",
-        help="every case on every database, each worker started as the command (the default with CI=true)",
+        help="every case on every database, nothing remembered or made ready (the default with CI=true)",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not config.getoption("thorough"):
+        known_gates.remember()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """What ``-n auto`` means: more than there are cores, as tests mostly wait."""
+    cores = os.cpu_count() or 1
+    return cores + (cores + 1) // 2
 
 
 @pytest.hookimpl(trylast=True)  # what -k, -m and the like leave is what was asked for

@@ -2,6 +2,7 @@
 
 from .control import CANCEL, PENDING, STATUS, Own
 from .decisions import DECISIONS, Decision, Responded, adecide, deciding
+from .entered import Entered, is_entered
 from .identity import Identity
 from .mcp import MCP_HINTS, carry_key, check_mcp_hints, hinted
 from .newest import Newest
@@ -20,6 +21,7 @@ __all__ = [
     "STATUS",
     "Binding",
     "Decision",
+    "Entered",
     "Identity",
     "Newest",
     "Ordinals",
@@ -35,6 +37,7 @@ __all__ = [
     "check_on_refusal",
     "deciding",
     "hinted",
+    "is_entered",
     "ordinals",
     "perform",
     "policies_for",

@@ -10,8 +10,8 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langchain_core.tools import Tool as OneArgumentTool
 from langchain_core.tools.base import _get_runnable_config_param
 
-from ..bridge import Binding
-from .pending import MARK, Pending, dispatching
+from ..bridge import Binding, Entered
+from .pending import MARK, Pending
 from .results import judged, paired
 from .sync_bridge import async_only
 
@@ -25,8 +25,8 @@ def unwrapped(tool: BaseTool) -> type[BaseTool]:
 
 
 def apart(binding: Binding, tool: BaseTool) -> Apart | None:
-    """What a worker runs of a tool; None: it is given more than its arguments (see :func:`needs_its_caller`)."""
-    if needs_its_caller(tool):
+    """What a worker runs of a tool; None: it is :func:`given_by_caller` more than its arguments."""
+    if given_by_caller(tool):
         return None
     base = unwrapped(tool)
     run: Any = base._arun if async_only(tool, base) else base._run
@@ -36,31 +36,24 @@ def apart(binding: Binding, tool: BaseTool) -> Apart | None:
         config = _get_runnable_config_param(run)
         return args, {**kw, config: ensure_config()} if config else kw
 
-    def sync(admitted: dict[str, Any]) -> Any:
-        token = dispatching.set((*dispatching.get(), id(tool)))
-        try:
+    def body(admitted: dict[str, Any]) -> Any:
+        with Entered(tool):
             args, kw = given(admitted)
             return paired(judged(run(tool, *args, **kw)), tool, binding.ax)
-        finally:
-            dispatching.reset(token)
 
-    async def asynchronous(admitted: dict[str, Any]) -> Any:
-        token = dispatching.set((*dispatching.get(), id(tool)))
-        try:
+    async def abody(admitted: dict[str, Any]) -> Any:
+        with Entered(tool):
             args, kw = given(admitted)
             return paired(judged(await run(tool, *args, **kw)), tool, binding.ax)
-        finally:
-            dispatching.reset(token)
 
-    return asynchronous if run is base._arun else sync
+    return abody if run is base._arun else body
 
 
-def needs_its_caller(tool: BaseTool) -> bool:
-    """Whether the framework gives a tool what cannot be recorded: a runtime, state, a store, a config, a call's id."""
-    if Pending(tool, {}, None, {}).injected:
-        return True
+def given_by_caller(tool: BaseTool) -> tuple[str, ...]:
+    """The parameters for which the framework gives a tool what cannot be recorded: a runtime, state, a store, a config,
+    a call's id."""
+    functions: tuple[Any, ...] = (unwrapped(tool)._run,)
     if isinstance(tool, StructuredTool | OneArgumentTool):
-        functions = (tool.func, tool.coroutine)
-        return any(f is not None and _get_runnable_config_param(f) is not None for f in functions)
-    base = unwrapped(tool)
-    return _get_runnable_config_param(base._run) is not None
+        functions = tuple(each for each in (tool.func, tool.coroutine) if each is not None)
+    configs = {name for each in functions if (name := _get_runnable_config_param(each)) is not None}
+    return tuple(sorted(configs | Pending(tool, {}, None, {}).injected))

@@ -7,9 +7,9 @@ from typing import Any
 
 from langchain_core.tools.base import _get_runnable_config_param
 
-from ..bridge import Binding
+from ..bridge import Binding, Entered
 from .inside import under
-from .pending import Pending, dispatching
+from .pending import Pending
 from .results import Handover, handed_over, judged, paired
 
 
@@ -24,15 +24,12 @@ def body_of(
     tool = pending.tool
 
     def body(admitted: dict[str, Any]) -> Any:
-        token = dispatching.set((*dispatching.get(), id(tool)))
         try:
-            a, k = _edited(tool, admitted, kw, pending) if pending.edited(admitted) else (args, kw)
-            with under(pending.inside):
+            with Entered(tool), under(pending.inside):
+                a, k = _edited(tool, admitted, kw, pending) if pending.edited(admitted) else (args, kw)
                 return paired(judged(run(tool, *a, **k)), tool, binding.ax)
         except handed_over() as told:
             return Handover(told.args[0], told)
-        finally:
-            dispatching.reset(token)
 
     return body
 
@@ -44,15 +41,12 @@ def abody_of(
     tool = pending.tool
 
     async def body(admitted: dict[str, Any]) -> Any:
-        token = dispatching.set((*dispatching.get(), id(tool)))
         try:
-            a, k = _edited(tool, admitted, kw, pending) if pending.edited(admitted) else (args, kw)
-            with under(pending.inside):
+            with Entered(tool), under(pending.inside):
+                a, k = _edited(tool, admitted, kw, pending) if pending.edited(admitted) else (args, kw)
                 return paired(judged(await run(tool, *a, **k)), tool, binding.ax)
         except handed_over() as told:
             return Handover(told.args[0], told)
-        finally:
-            dispatching.reset(token)
 
     return body
 

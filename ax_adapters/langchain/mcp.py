@@ -6,8 +6,8 @@ from typing import Any
 
 from langchain_core.tools import BaseTool
 
-from ..bridge import carry_key
-from .pending import current_pending, dispatching
+from ..bridge import carry_key, is_entered
+from .pending import current_pending
 
 _MAKERS = ("langchain_mcp_adapters.", "langchain.mcp.")
 _SNAKE = {
@@ -38,4 +38,4 @@ def prepare_mcp() -> None:
 
 def _in_an_mcp_tool() -> bool:
     pending = current_pending.get()
-    return pending is not None and id(pending.tool) in dispatching.get() and is_mcp(pending.tool)
+    return pending is not None and is_entered(pending.tool) and is_mcp(pending.tool)

@@ -106,8 +106,6 @@ _left_out_of: WeakKeyDictionary[type, frozenset[str]] = WeakKeyDictionary()
 """By ``args_schema``: to compare the schemas anew at every call takes as long as half of the framework's own work."""
 
 current_pending: ContextVar[Pending | None] = ContextVar("ax_langchain_pending", default=None)
-dispatching: ContextVar[tuple[int, ...]] = ContextVar("ax_langchain_dispatching", default=())
-"""The tools whose body runs here: a base class's ``_arun`` may come back through ``self._run``."""
 
 
 def fields_of(model: Any) -> dict[str, Any]:

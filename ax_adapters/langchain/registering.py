@@ -11,7 +11,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 from ax_core import Effect, PolicyError, Tool
 
 from ..bridge import Binding
-from .apart import apart, unwrapped
+from .apart import apart, given_by_caller, unwrapped
 from .sync_bridge import async_only
 
 DECLARED = frozenset({Effect.IDEMPOTENT, Effect.KEYED, Effect.TRANSACTIONAL, Effect.UNSAFE})
@@ -60,6 +60,7 @@ def register(binding: Binding, tool: BaseTool) -> Tool[..., Any]:
         fn=_elsewhere,
         validated_elsewhere=True,
         apart=apart(binding, tool),
+        given=given_by_caller(tool),
         is_async=async_only(tool, unwrapped(tool)),
     )
     if isinstance(tool.args_schema, dict) and binding.policy.effect in DECLARED:

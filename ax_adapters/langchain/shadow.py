@@ -16,11 +16,11 @@ from langchain_core.tools import BaseTool
 
 from ax_core import AXError
 
-from ..bridge import Binding, refusals
+from ..bridge import Binding, is_entered, refusals
 from .arguments import refused_by_framework, unknown_arguments
 from .direct import flag, withhold
 from .dispatching import adispatch, aput_on_record, arefuse, dispatch, put_on_record, refuse
-from .pending import MARK, Pending, current_pending, dispatching, learn, noted, refusal
+from .pending import MARK, Pending, current_pending, learn, noted, refusal
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -96,7 +96,7 @@ def _make(base: type[BaseTool], binding: Binding) -> type[BaseTool]:
 
     @_standing_for(base._run)
     def _run(self: Any, /, *args: Any, **kw: Any) -> Any:
-        if id(self) in dispatching.get():
+        if is_entered(self):
             return base._run(self, *args, **kw)
         return dispatch(binding, self, base, args, kw)
 
@@ -116,7 +116,7 @@ def _make(base: type[BaseTool], binding: Binding) -> type[BaseTool]:
 
         @_standing_for(base._arun)
         async def _arun(self: Any, /, *args: Any, **kw: Any) -> Any:
-            if id(self) in dispatching.get():
+            if is_entered(self):
                 return await base._arun(self, *args, **kw)
             return await adispatch(binding, self, base, args, kw)
 

@@ -7,31 +7,33 @@ from typing import Any
 
 from llama_index.core.tools import BaseTool
 
+from ..bridge import Entered
 from .bodies import only_async
-from .pending import MARK, dispatching
+from .pending import MARK
 from .results import judged
 
 Apart = Callable[[dict[str, Any]], Any]
 
 
 def apart(tool: BaseTool) -> Apart | None:
-    """What a worker runs of a tool; None: it is given a workflow's context, which only its caller has."""
-    if getattr(tool, "requires_context", False):
+    """What a worker runs of a tool; None: it is :func:`given_by_caller` more than its arguments."""
+    if given_by_caller(tool):
         return None
     base: Any = type(tool).__mro__[1] if MARK in vars(type(tool)) else type(tool)
 
-    def sync(admitted: dict[str, Any]) -> Any:
-        token = dispatching.set((*dispatching.get(), id(tool)))
-        try:
+    def body(admitted: dict[str, Any]) -> Any:
+        with Entered(tool):
             return judged(base.call(tool, **admitted))
-        finally:
-            dispatching.reset(token)
 
-    async def asynchronous(admitted: dict[str, Any]) -> Any:
-        token = dispatching.set((*dispatching.get(), id(tool)))
-        try:
+    async def abody(admitted: dict[str, Any]) -> Any:
+        with Entered(tool):
             return judged(await base.acall(tool, **admitted))
-        finally:
-            dispatching.reset(token)
 
-    return asynchronous if only_async(tool) else sync
+    return abody if only_async(tool) else body
+
+
+def given_by_caller(tool: BaseTool) -> tuple[str, ...]:
+    """What LlamaIndex gives a tool that cannot be recorded: the name of its parameter for a workflow's context."""
+    if not getattr(tool, "requires_context", False):
+        return ()
+    return (getattr(tool, "ctx_param_name", None) or "ctx",)

@@ -14,7 +14,8 @@ from llama_index_instrumentation import get_dispatcher
 
 from ax_core import Effect, Policy
 
-from .pending import Pending, dispatching
+from ..bridge import Entered
+from .pending import Pending
 from .results import judged
 
 Body = Callable[[dict[str, Any]], Any]
@@ -42,13 +43,10 @@ def async_body(pending: Pending, base: type, policy: Policy, submitted: dict[str
     outlives = _is_sync(tool, base)
 
     async def body(admitted: dict[str, Any]) -> Any:
-        token = dispatching.set((*dispatching.get(), id(tool)))
-        try:
+        with Entered(tool):
             args, kwargs = _arguments(pending, submitted, admitted)
             work = base.acall(tool, *args, **kwargs)  # type: ignore[attr-defined]
             return judged(await (_to_its_end(work) if outlives else work))
-        finally:
-            dispatching.reset(token)
 
     return body, True
 
@@ -60,12 +58,9 @@ def only_async(tool: Any) -> bool:
 
 def _inside(pending: Pending, run: Any, submitted: dict[str, Any], admitted: dict[str, Any]) -> Any:
     tool = pending.tool
-    token = dispatching.set((*dispatching.get(), id(tool)))
-    try:
+    with Entered(tool):
         args, kwargs = _arguments(pending, submitted, admitted)
         return judged(run(tool, *args, **kwargs))
-    finally:
-        dispatching.reset(token)
 
 
 def _arguments(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,9 +13,6 @@ from llama_index.core.workflow import Context
 from ax_core import keys
 
 from .step import Step, current_step
-
-dispatching: ContextVar[tuple[int, ...]] = ContextVar("ax_llama_index_dispatching", default=())
-"""The tools whose body runs here: a class's ``acall`` may come back through ``self.call``."""
 
 MARK = "__ax_binding__"
 """The attribute of a wrapped tool's class that holds its binding."""

@@ -10,7 +10,7 @@ from llama_index.core.tools import BaseTool, FunctionTool
 from ax_core import Effect, PolicyError, Tool
 
 from ..bridge import Binding
-from .apart import apart
+from .apart import apart, given_by_caller
 from .bodies import only_async
 
 DECLARED = frozenset({Effect.IDEMPOTENT, Effect.KEYED, Effect.TRANSACTIONAL, Effect.UNSAFE})
@@ -49,6 +49,7 @@ def register(binding: Binding, tool: BaseTool) -> Tool[..., Any]:
         fn=_elsewhere,
         validated_elsewhere=True,
         apart=apart(tool),
+        given=given_by_caller(tool),
         is_async=only_async(tool),
     )
     if binding.policy.effect in DECLARED:

@@ -12,10 +12,10 @@ from typing import Any
 
 from llama_index.core.tools import AsyncBaseTool, BaseTool
 
-from ..bridge import Binding
+from ..bridge import Binding, is_entered
 from .codeact import real_fn
 from .dispatching import adispatch, dispatch
-from .pending import MARK, dispatching, learn
+from .pending import MARK, learn
 from .place import lay_down
 from .step import current_step
 
@@ -65,7 +65,7 @@ def _sync(base: Any, binding: Binding, door: str) -> Any:
 
     @functools.wraps(bare)
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if id(self) in dispatching.get():
+        if is_entered(self):
             return bare(self, *args, **kwargs)
         return dispatch(binding, learn(self, args, kwargs), base, door)
 
@@ -77,7 +77,7 @@ def _async(base: Any, binding: Binding) -> Any:
 
     @functools.wraps(bare)
     async def acall(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if id(self) in dispatching.get():
+        if is_entered(self):
             return await bare(self, *args, **kwargs)
         return await adispatch(binding, learn(self, args, kwargs), base)
 

@@ -17,14 +17,14 @@ __all__ = ["start"]
 @pytest.fixture(params=SERVERS)
 def home(request: pytest.FixtureRequest, tmp_path: Path, databases: Databases) -> Iterator[Home]:
     with databases.fresh(request.param, tmp_path) as url:
-        yield Home(databases.server(request.param), url.rpartition("/")[2], url)
+        yield Home(databases.server(request.param), url.partition("?")[0].rpartition("/")[2], url)
 
 
 @pytest.fixture(params=SERVERS)
 def bare(request: pytest.FixtureRequest, tmp_path: Path, databases: Databases) -> Iterator[Home]:
     """The same with nothing in it."""
     with databases.fresh(request.param, tmp_path, empty=True) as url:
-        yield Home(databases.server(request.param), url.rpartition("/")[2], url)
+        yield Home(databases.server(request.param), url.partition("?")[0].rpartition("/")[2], url)
 
 
 @pytest.fixture

@@ -263,13 +263,12 @@ def refuse(self: Any, args: Any, given: Any) -> Any:
     raise pymysql.OperationalError(2003, "Can't connect to MySQL server")
 
 
+@pytest.mark.parametrize("home", ["postgresql"], indirect=True)  # only PostgreSQL keeps statements
 @pytest.mark.parametrize("code", ["26000", "42P05"])
 def test_behind_a_proxy_that_mixes_connections_nothing_is_kept_on_them(
     home: Home, acted: list[int], code: str
 ) -> None:
     """A pooler in transaction mode: a prepared statement is not there, or is there already. It is done without."""
-    if not home.url.startswith("postgresql"):
-        pytest.skip("only PostgreSQL keeps statements")
     with AX(home.url) as ax:
         ax.register(lambda n: acted.append(n) or n, name="act", schema=ANY, policy={"effect": "unsafe"})
         assert [ax.call("act", {"n": n}, request_id=f"r{n}") for n in range(8)] == list(range(8))

@@ -115,15 +115,21 @@ class Child:
 
 
 class Nursery:
-    """The forking process as tests hold it."""
+    """The forking process as tests hold it; ``remembers``: its children know the gates of the workshop's tools."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, remembers: bool = False) -> None:
         ours, theirs = socket.socketpair()
         self._home = ours
         self._children: list[Child] = []
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "support.nursery", str(theirs.fileno())],
+                [
+                    sys.executable,
+                    "-m",
+                    "support.nursery",
+                    str(theirs.fileno()),
+                    "remembers" if remembers else "",
+                ],
                 pass_fds=[theirs.fileno()],
                 env={**os.environ, **SURROUNDINGS},
             )

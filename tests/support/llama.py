@@ -46,9 +46,10 @@ class Call:
 
 
 class Script:
-    """Its k-th step answers a conversation that holds k messages of the model's own: the same history, the same answer.
+    """Its k-th step answers a turn that holds k messages of the model's own: the same history, the same answer.
 
-    One that ends in a message of its own was cut off right after it, and gets that message again.
+    One that ends in a message of its own was cut off right after it, and gets that message again. The last step ends a
+    turn: whether the agent remembers those before depends on the version of LlamaIndex.
 
     Attributes:
         heard: the conversations it was shown.
@@ -58,8 +59,10 @@ class Script:
         self.steps, self.heard = steps, []
 
     def __call__(self, messages: list[ChatMessage], **_: Any) -> ChatMessage:
-        turn = sum(message.role.value == "assistant" for message in messages)
-        turn -= bool(messages) and messages[-1].role.value == "assistant"
+        own = [message.content for message in messages[:-1] if message.role.value == "assistant"]
+        turn = len(own)
+        if self.steps[-1] in own:
+            turn = own[::-1].index(self.steps[-1])
         self.heard.append(list(messages))
         return self._said(self.steps[min(turn, len(self.steps) - 1)], turn)
 

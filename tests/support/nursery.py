@@ -17,9 +17,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from ax_core import AX
-from support import agent_tools
-from support.outside import Outside
+from ax_core.cli.axd import made
+from support import known_gates, workshop
 
 READY_MADE = (
     "alembic.command",
@@ -69,8 +68,11 @@ def main() -> None:
             pass
 
     signal.signal(signal.SIGCHLD, reap)
-    # What registering a tool imports and compiles, too; nothing is opened by it.
-    agent_tools.register(AX("sqlite://"), Outside(0), ["unsafe_here", "unsafe_loop"])
+    # What reading a command and registering a tool imports and compiles, too; nothing is opened by it.
+    if sys.argv[2]:
+        known_gates.remember()
+    made().parse_args(["worker", "workshop:ax"], exit_on_error=False)
+    workshop.shop("sqlite://", "redis://127.0.0.1:1/0", 0)
     home.sendall(b"ready\n")
     while True:
         asked, files, _, _ = socket.recv_fds(home, 1 << 16, 4)

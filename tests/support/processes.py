@@ -64,8 +64,8 @@ class Stage:
 
 
 @pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
-    with Nursery() as ready:
+def nursery(request: pytest.FixtureRequest) -> Iterator[Nursery]:
+    with Nursery(remembers=not request.config.getoption("thorough")) as ready:
         yield ready
 
 

@@ -68,8 +68,10 @@ def test_a_caller_is_woken_and_does_not_look(fleet: Fleet) -> None:
     woken: list[str] = []
     with ax:
         ax.tasks()
-        wake = ax._core.waiters.wake
-        ax._core.post._wake = lambda task_id: (woken.append(task_id), wake(task_id))[1]  # type: ignore[union-attr]
+        post = ax._core.post
+        assert post is not None
+        moved = post._moved
+        post._moved = lambda task_ids: (woken.extend(task_ids), moved(task_ids))[1]
         ax.call("read_here", {"subject": "a"})
         assert until(lambda: bool(woken))
 

@@ -1,20 +1,35 @@
 """Framework tools, wrapped in a module of ``imports``, run in workers; to their agent they are the tools they were."""
 
-from __future__ import annotations
-
 import importlib
-import logging
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from langchain.tools import ToolRuntime
 from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import InjectedToolCallId, StructuredTool
+from llama_index.core.tools import FunctionTool
+from llama_index.core.workflow import Context
 
+from ax_adapters.langchain import wrap_tool
+from ax_adapters.llama_index import wrap_tool as wrap_index_tool
+from ax_core import AX, PolicyError
 from support.workers import WorkerProcess
 
 pytestmark = pytest.mark.slow
+
+
+def injected(
+    n: int, config: RunnableConfig, runtime: ToolRuntime, call_id: Annotated[str, InjectedToolCallId]
+) -> int:
+    return n
+
+
+def in_a_workflow(ctx: Context, n: int) -> int:
+    return n
 
 
 def imported(name: str, shop: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
@@ -38,7 +53,6 @@ def chain(on_file: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 @pytest.fixture
 def index(on_file: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    pytest.importorskip("llama_index.core")
     yield from imported("support.index_shop", on_file, monkeypatch)
 
 
@@ -72,10 +86,26 @@ def test_a_tool_that_is_given_more_than_its_arguments_stays_here_and_that_is_sai
     chain: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tool,) = (t for t in chain.tools if t.name == "whoami")
-    with caplog.at_level(logging.WARNING, "ax"):
-        said = tool.invoke({}, config={"configurable": {"thread_id": "t1"}})
+    said = tool.invoke({}, config={"configurable": {"thread_id": "t1"}})
     assert said == {"thread": "t1", "pid": os.getpid()}
-    assert any("more than its arguments" in r.getMessage() for r in caplog.records)
+    told = "'whoami' runs in this process, not in a worker: its framework gives it more than its arguments (config)"
+    assert any(told in record.getMessage() for record in caplog.get_records("setup"))  # as it is wrapped
+
+
+@pytest.mark.parametrize(
+    ("wrap", "tool", "names"),
+    [
+        (wrap_tool, StructuredTool.from_function(injected, description="d"), "call_id, config, runtime"),
+        (wrap_index_tool, FunctionTool.from_defaults(in_a_workflow), "ctx"),
+    ],
+    ids=["langchain", "llama_index"],
+)
+def test_where_worker_is_refused_for_what_only_the_caller_has(wrap: Any, tool: Any, names: str) -> None:
+    """At wrapping, by the parameters' names: a worker could not give them to the tool."""
+    with AX("sqlite://", queue="redis://localhost:1") as ax:
+        with pytest.raises(PolicyError, match=f"'worker', but only the process that calls it has .* {names}"):
+            wrap(tool, ax, policy={"effect": "read", "where": "worker"})
+        assert len(ax.tools) == 0
 
 
 def test_what_a_tool_raises_in_a_worker_reaches_the_agent(chain: Any) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_type_hints, overload
 
 from ..dispatch import current
-from ..dispatch.post import for_workers
+from ..dispatch.post import for_workers, made_in, stays_here
 from ..errors import PolicyError
 from ..policy import DEFAULT_TIMEOUT, Effect, Policy
 from ..registry import Registry, Tool
@@ -111,6 +111,11 @@ class Tooling:
                 f"tool {tool.name!r}: where={tool.policy.where!r} needs workers, "
                 "and this AX has no queue= to reach them by"
             )
+        if tool.policy.where not in (None, "here") and tool.given:
+            raise PolicyError(
+                f"tool {tool.name!r}: where='worker', but only the process that calls it has what its framework gives "
+                f"it as {', '.join(tool.given)}; leave where= out, or make a tool of what needs its arguments only"
+            )
         undo = undo_tool(self._core, self._ns, tool)
         for each in (tool, undo):
             if each is not None:
@@ -120,6 +125,8 @@ class Tooling:
         if undo is not None:
             self._core.registry.add(undo)
             self._core.publish(self._ns, undo)
+        if tool.given and self._core.queue is not None and made_in(tool, self._core.imports):
+            self.warn_once(stays_here(tool))
         if (texts := tool.doubtful_arguments) and tool.effect is Effect.UNSAFE:
             self.warn_once(
                 f"tool {tool.name!r} is UNSAFE with free text in {', '.join(texts)} and no business key: the same "

@@ -78,9 +78,7 @@ class Post:
         """
         if not self.is_for_workers(tool):
             if tool.policy.where != "here":
-                self._hooks.log_once(
-                    f"tool {tool.name!r} runs in this process, not in a worker: {_why_here(tool)}"
-                )
+                self._hooks.log_once(stays_here(tool))
             return False
         if not portable:
             self._hooks.log_once(
@@ -190,14 +188,21 @@ def for_workers(tool: Tool[..., Any], imports: Collection[str]) -> bool:
         return False
     if tool.policy.where is not None:
         return tool.policy.where != "here"
-    made_in = [module for module in (tool.home, getattr(tool.fn, "__module__", None)) if module]
-    return any(module == name or module.startswith(name + ".") for module in made_in for name in imports)
+    return made_in(tool, imports)
 
 
-def _why_here(tool: Tool[..., Any]) -> str:
+def made_in(tool: Tool[..., Any], imports: Collection[str]) -> bool:
+    """Whether a tool was made in one of these modules, or in one below it."""
+    homes = [module for module in (tool.home, getattr(tool.fn, "__module__", None)) if module]
+    return any(module == name or module.startswith(name + ".") for module in homes for name in imports)
+
+
+def stays_here(tool: Tool[..., Any]) -> str:
+    """Why no worker runs a tool, for its host."""
+    why = f"it is not made in a module of imports= (but in {tool.home})"
     if tool.validated_elsewhere and tool.apart is None:
-        return "its framework gives it more than its arguments"
-    return f"it is not made in a module of imports= (but in {tool.home})"
+        why = f"its framework gives it more than its arguments ({', '.join(tool.given)})"
+    return f"tool {tool.name!r} runs in this process, not in a worker: {why}"
 
 
 def _taken(waiting: deque[T]) -> list[T]:

@@ -30,6 +30,7 @@ class Tool(Generic[P, R]):
         validated_elsewhere: the framework has checked and converted the arguments; they are recorded as they are.
         apart: runs a framework's tool in another process, from the recorded arguments alone; a coroutine function if
             ``is_async``. None: ``fn`` does, or, where the arguments are validated elsewhere, only its caller can.
+        given: parameters for which its framework gives it what only its caller has.
         home: the module whose code registered it.
     """
 
@@ -42,6 +43,7 @@ class Tool(Generic[P, R]):
     binder: Callable[[dict[str, Any]], dict[str, Any]] = field(default=dict)
     validated_elsewhere: bool = False
     apart: Callable[[dict[str, Any]], Any] | None = field(default=None, repr=False)
+    given: tuple[str, ...] = ()
     home: str | None = field(default_factory=home, repr=False)
     through: Callable[..., Any] | None = field(default=None, repr=False)
 

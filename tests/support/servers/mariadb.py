@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ class MariaDB(Server):
         super().__init__()
         self.user = "mysql" if _known("mysql") else "nobody"
         self._given = {"innodb_flush_log_at_trx_commit": "0", "max_connections": "200", **given}
-        self._template: list[tuple[str, list[Any]]] = []
+        self._template: list[str] = []
 
     def prepare(self) -> None:
         """The system tables."""
@@ -58,20 +60,23 @@ class MariaDB(Server):
         return self.ask("SELECT 1") == [(1,)]
 
     def url(self, database: str = "") -> str:
-        """Where clients find a database."""
-        return f"mysql+pymysql://root@127.0.0.1:{self.port}/{database}"
+        """Where clients find a database; without TLS, for which PyMySQL reads all certificates at each connection."""
+        return f"mysql+pymysql://root@127.0.0.1:{self.port}/{database}?ssl_disabled=true"
 
     def ask(self, sql: str, database: str = "", *values: Any) -> list[Any]:
         """Run one statement by itself; its rows."""
-        import pymysql
-
-        raw = pymysql.connect(
-            host="127.0.0.1", port=self.port, user="root", database=database or None, autocommit=True
-        )
-        try:
-            cursor = raw.cursor()
+        with self._connected(database) as cursor:
             cursor.execute(sql, values or None)
             return list(cursor.fetchall())
+
+    @contextmanager
+    def _connected(self, database: str) -> Iterator[Any]:
+        import pymysql
+
+        where = {"host": "127.0.0.1", "port": self.port, "user": "root", "database": database or None}
+        raw = pymysql.connect(**where, autocommit=True, ssl_disabled=True)
+        try:
+            yield raw.cursor()
         finally:
             raw.close()
 
@@ -82,13 +87,13 @@ class MariaDB(Server):
         if not self._template:
             self.ask("CREATE DATABASE template_ax")
             migrating.up(self.url("template_ax"))
-            for (table,) in self.ask("SHOW TABLES", "template_ax"):
-                self._template.append((table, []))
+            self._template += [table for (table,) in self.ask("SHOW TABLES", "template_ax")]
         name = self.empty()
-        for table, _ in self._template:
-            self.ask(f"CREATE TABLE {table} LIKE template_ax.{table}", name)
-            if table in ("ax_stripe", "ax_version"):
-                self.ask(f"INSERT INTO {table} SELECT * FROM template_ax.{table}", name)
+        with self._connected(name) as cursor:
+            for table in self._template:
+                cursor.execute(f"CREATE TABLE {table} LIKE template_ax.{table}")
+                if table in ("ax_stripe", "ax_version"):
+                    cursor.execute(f"INSERT INTO {table} SELECT * FROM template_ax.{table}")
         return name
 
     def empty(self) -> str:
