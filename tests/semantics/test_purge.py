@@ -11,6 +11,7 @@ import pytest
 from ax_core import AX, Effect, NotAllowed, NotApplied, ResultExpired, State, ToolFailed, UnknownTask
 from ax_core.control import purge
 from support.aside import outcome
+from support.ledger import until
 from support.probe import Probe
 from support.skew import Skew
 
@@ -111,6 +112,23 @@ def test_what_a_person_must_look_at_is_left_with_its_whole_run(ax: AX, clock: Sk
     assert slimmed(ax) == 0  # it was settled just now
     clock.ahead(2 * DAY)
     assert slimmed(ax) == 2
+
+
+def test_a_dead_letter_keeps_what_a_requeue_needs(ax: AX, clock: Skew) -> None:
+    """However old it is; once it has run again it ages like everything else."""
+    probe = Probe(ConnectionError("no"), ConnectionError("no"), "done")
+    probe.tool(ax, effect=Effect.KEYED, retries=1, backoff=0)
+    handle = ax.submit("pay", {"order": "8"})
+    assert until(lambda: ax.get(handle).state is State.DEAD)
+    clock.ahead(100 * DAY)
+    assert slimmed(ax) == 0
+    ax.requeue(handle, by="ops")
+    with ax.serve() as serving:
+        assert until(lambda: serving.round() or ax.get(handle).state is State.SUCCESS)
+        assert until(lambda: ax.get(handle).state is State.SUCCESS)
+    assert probe.seen[-1][3]["order"] == "8"
+    clock.ahead(2 * DAY)
+    assert slimmed(ax) == 1
 
 
 def test_an_open_run_is_left_alone_with_all_under_it(ax: AX, clock: Skew) -> None:

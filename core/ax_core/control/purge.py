@@ -60,7 +60,7 @@ def _tree(tx: Tx, run_id: str) -> dict[str, Old] | None:
     found: dict[str, Old] = {}
     for each in {root, run_id, *(run for run, _, _ in opened)}:
         found |= {task.id: task for task in retention.tasks_of(tx, each)}
-    return found
+    return dict(sorted(found.items()))  # locked in the order of their ids, as everybody does
 
 
 def _settled(task: Old, before: Micros) -> bool:
