@@ -9,6 +9,13 @@ from ..outage import Outage, Pause
 from .address import LOST, SILENT, Address, Refused
 from .scripts import Script
 
+pack: Any = None
+try:  # redis-py looks at every word first, which costs four times as much as the packing
+    import hiredis
+
+    pack = hiredis.pack_command
+except (ImportError, AttributeError):  # it is an extra of redis-py's, and packs since version 2.2
+    pass
 Command = tuple[Any, ...]
 """The words of one command; the first may be a :class:`Script`, followed by the number of its keys."""
 
@@ -83,7 +90,10 @@ class Wire:
             connection = self._address.connection(self._patience)
             connection.connect()
             self._connection = connection
-        connection.send_packed_command(connection.pack_commands(commands), check_health=False)
+        packed = (
+            [pack(words) for words in commands] if pack is not None else connection.pack_commands(commands)
+        )
+        connection.send_packed_command(packed, check_health=False)
         return [_reply(connection) for _ in commands]
 
 
