@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import Any
 
@@ -20,6 +21,7 @@ ax = AX(
     heartbeat=1,
 )
 world = Outside(int(os.environ["SHOP_WORLD"]))
+loops: set[asyncio.AbstractEventLoop] = set()
 
 
 @tool
@@ -31,8 +33,9 @@ def refund(order: str, amount: int) -> dict[str, Any]:
 
 @tool
 async def look(order: str) -> dict[str, Any]:
-    """Look an order up."""
-    return {"order": order, "pid": os.getpid()}
+    """Look an order up, and tell on how many event loops that was done so far."""
+    loops.add(asyncio.get_running_loop())
+    return {"order": order, "pid": os.getpid(), "loops": len(loops)}
 
 
 @tool(response_format="content_and_artifact")

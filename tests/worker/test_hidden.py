@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -40,15 +41,18 @@ def test_serving_goes_on_behind_what_is_not_its_own(on_file: Any, alone: AX) -> 
 
 
 def test_serving_takes_the_oldest_first(on_file: Any, alone: AX) -> None:
-    """Also after it has passed over others."""
+    """Also after it has passed over others; and one whose retry is due before those that came after it."""
     theirs(alone, 250)
-    handles = [alone.submit("keyed_here", {"subject": f"s{n}"}) for n in range(3)]
+    handles = [alone.submit("keyed_here", {"subject": f"s{n}", "raises": 1}) for n in range(2)]
     with shop(on_file.url, None, on_file.world.port) as inline:
         serving = inline.serve(concurrency=1)
-        for number, handle in enumerate(handles):
+        for attempt in (1, 2):
+            first, second = (alone.get(handle) for handle in handles)
+            assert until(lambda due=first.due_at: due is None or due < datetime.now(UTC))
             assert until(lambda: serving.round() == 1)
-            alone.wait_for_result(handle, timeout=20)
-            assert [alone.get(h).state for h in handles[number + 1 :]] == [State.QUEUED] * (2 - number)
+            settled = State.RETRY_WAIT if attempt == 1 else State.SUCCESS
+            assert until(lambda state=settled: alone.get(handles[0]).state is state)
+            assert second.state is State.QUEUED
 
 
 def test_the_scheduler_goes_on_behind_the_tasks_of_callers(
