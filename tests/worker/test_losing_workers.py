@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
 from datetime import UTC, datetime
 from typing import Any
 
@@ -99,6 +100,8 @@ def test_a_worker_that_is_told_to_stop_lets_what_runs_end_and_takes_nothing_more
     on_file.world.wait_for(kind="at the reply")
     worker.terminate()
     assert until(lambda: "no more" in worker.said)
+    with pytest.raises(subprocess.TimeoutExpired):
+        worker.wait(4)  # longer than it takes to end for whoever waits for nothing
     later = on_file.ax.submit("unsafe_here", {"subject": "b"})
     on_file.world.open("the reply")
     thread.join(60)

@@ -77,12 +77,13 @@ class Cells:
             if not visit.ended:
                 self._give(cell)
 
-    def interrupt(self) -> None:
-        """Kill what runs: the worker leaves, and its tasks are interrupted."""
+    def interrupt(self) -> bool:
+        """Kill what runs: the worker leaves, and its tasks are interrupted. Whether there is any."""
         with self._lock:
             self._interrupted = True
             for cell in self._busy:
                 cell.heard.put(INTERRUPT)
+            return bool(self._busy)
 
     def close(self) -> None:
         """End every process; those that are idle may close what they have open."""

@@ -137,8 +137,8 @@ class Worker:
             upkeep.close()
             if self._lines is not None:
                 source.give_back(self._lines.leave())
-            if not self.slots.wait_empty(self._drain) and self._cells is not None:
-                self._cells.interrupt()
+            drained = self.slots.wait_empty(self._drain)
+            if not drained and self._cells is not None and self._cells.interrupt():
                 self.slots.wait_empty(INTERRUPT_SECONDS)
             upkeep.stop()
             source.close()
