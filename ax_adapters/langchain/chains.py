@@ -5,37 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from typing import Any
 
-from langgraph.errors import GraphBubbleUp
-
-from ax_core import AX, AXError, Budget, TaskCancelled, TaskDead, keys
+from ax_core import AX, Budget, TaskCancelled, TaskDead, keys
 from ax_core.app.runs import RunBlock
 from ax_core.dispatch import RunScope, current_run
 
-
-class Ended(Exception):
-    """The run of an agent that is still at work was ended; ``verdict`` says how."""
-
-    def __init__(self, verdict: AXError, run: str) -> None:
-        super().__init__(str(verdict))
-        self.verdict, self.run = verdict, run
-
-
-@dataclass(eq=False)
-class Chain:
-    """One run as this process works in it.
-
-    Attributes:
-        inside: how many steps are in it right now.
-        left_by: the exception with which a step left it, while others were still inside.
-    """
-
-    block: RunBlock
-    scope: RunScope
-    inside: int = 0
-    left_by: type[BaseException] | None = None
+from .chain import Chain, Ended, way
 
 
 class Chains:
@@ -103,7 +79,7 @@ class Chains:
         finally:
             current_run.reset(token)
             if self._end(key, chain, kind):
-                match _way(chain.left_by):
+                match way(chain.left_by):
                     case "rest":
                         chain.block.rest()
                     case "pause":
@@ -131,7 +107,7 @@ class Chains:
         finally:
             current_run.reset(token)
             if self._end(key, chain, kind):
-                match _way(chain.left_by):
+                match way(chain.left_by):
                     case "rest":
                         await chain.block.arest()
                     case "pause":
@@ -173,16 +149,9 @@ class Chains:
         """Whether nobody is inside any more; a chain that was left by an exception is forgotten then."""
         with self._lock:
             chain.inside -= 1
-            if kind is not None and (chain.left_by is None or _way(chain.left_by) == "pause"):
+            if kind is not None and (chain.left_by is None or way(chain.left_by) == "pause"):
                 chain.left_by = kind
             idle = chain.inside == 0
             if idle and chain.left_by is not None and self._open.get(key) is chain:
                 del self._open[key]
         return idle
-
-
-def _way(kind: type[BaseException] | None) -> str:
-    """How a run is left after an exception: held for the next step, paused for a person, or closed."""
-    if kind is None:
-        return "rest"
-    return "pause" if issubclass(kind, GraphBubbleUp) else "close"

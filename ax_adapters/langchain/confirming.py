@@ -12,10 +12,11 @@ from typing import Any
 
 from ax_core import AXError, PolicyError, State, Task, UnknownTask
 
-from ..bridge import DECISIONS, Responded, Wants, deciding
+from ..bridge import Responded, Wants, deciding
 from .answers import named, understood
 from .node import Node
 from .pending import Pending
+from .question import question
 from .slots import BODY, CARD, NESTED, Slot, card, question_of, slots_of
 
 
@@ -170,16 +171,4 @@ class Confirming:
         return slots_of((yield "trail", self._node.trail))
 
     def _question(self, task: Task, tool_call_id: str | None) -> BaseException:
-        expires = (task.approval or {}).get("expires_at")
-        payload = {
-            "type": "tool_approval",
-            "tool_call_id": tool_call_id,
-            "name": task.tool,
-            "args": task.payload,
-            "description": f"{task.tool} needs a person's approval before it runs.",
-            "allowed_decisions": list(DECISIONS),
-            "ax_task_id": task.id,
-            "ax_run_id": task.run_id,
-            "ax_expires_at": expires.isoformat() if expires else None,
-        }
-        return self._node.asks(payload, task)
+        return self._node.asks(question(task, tool_call_id), task)

@@ -22,6 +22,7 @@ from llama_index.core.tools import FunctionTool, QueryEngineTool, RetrieverTool,
 from ax_core import AX
 from ax_core.codec import Codec, Opaque, TypeCodec
 
+from .mcp import says_no
 from .pending import Pending, filled_in
 
 _BLOCKS = (
@@ -77,7 +78,7 @@ def judged(result: Any) -> Any:
     Raises:
         ErrorAnswer: it does.
     """
-    if isinstance(result, ToolOutput) and result.is_error:
+    if isinstance(result, ToolOutput) and (result.is_error or says_no(result.raw_output)):
         raise ErrorAnswer(result)
     return result
 

@@ -115,7 +115,7 @@ def is_wrapped(tool: BaseTool) -> bool:
 def _put_under(tool: BaseTool, binding: Binding) -> BaseTool:
     register(binding, tool)
     if is_mcp(tool):
-        prepare_mcp()
+        prepare_mcp(binding.ax)
     return shadow(tool, binding)
 
 

@@ -1,4 +1,4 @@
-"""The ending table, cell by cell: against the pure decision, and end to end through ``ax.call``."""
+"""The ending table end to end, through ``ax.call``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 
 from ax_core import (
     AX,
@@ -24,157 +23,31 @@ from ax_core import (
     current,
     faults,
 )
-from ax_core.decide import POISON, Facts, Lost, Paused, Raised, Returned, Stopped, TimedOut, decide
+from ax_core.decide import POISON
 from ax_core.states import State
 from support.aside import Aside, outcome
 from support.ears import late
+from support.endings_table import (
+    AGAIN,
+    CELLS,
+    EFFECTS,
+    FAILS_MAYBE,
+    IDEMPOTENT,
+    KEYED,
+    READ,
+    SAFE,
+    TABLE,
+    TRANSACTIONAL,
+    UNDECLARED,
+    UNKNOWN,
+    UNMARKED,
+    UNSAFE,
+    said,
+)
 from support.expiry import LIMIT, expiring
 from support.fresh import beat, fresh
 from support.probe import Held, Probe
 from support.skew import Skew
-
-READ, IDEMPOTENT, KEYED = Effect.READ, Effect.IDEMPOTENT, Effect.KEYED
-TRANSACTIONAL, UNDECLARED, UNSAFE = Effect.TRANSACTIONAL, Effect.UNDECLARED, Effect.UNSAFE
-EFFECTS = (READ, IDEMPOTENT, KEYED, TRANSACTIONAL, UNDECLARED, UNSAFE)
-SAFE = (READ, IDEMPOTENT, KEYED, TRANSACTIONAL)
-
-# The table as the design states it. A cell is (with no retry left, with retries left).
-FAILS, FAILS_MAYBE = "FAILED", "FAILED maybe_applied"
-AGAIN, UNKNOWN, READY = "RETRY_WAIT", "QUARANTINE outcome_unknown", "QUEUED interrupted"
-TABLE: dict[str, dict[Effect, tuple[str, str]]] = {
-    "returned": dict.fromkeys(EFFECTS, ("SUCCESS", "SUCCESS")),
-    "not applied": {
-        **dict.fromkeys((*SAFE, UNSAFE), (FAILS, AGAIN)),
-        UNDECLARED: (FAILS, FAILS),
-    },
-    "raised": {
-        **dict.fromkeys(SAFE, (FAILS, AGAIN)),
-        UNDECLARED: (FAILS, FAILS),
-        UNSAFE: (FAILS_MAYBE, FAILS_MAYBE),
-    },
-    "timeout": {
-        **dict.fromkeys(SAFE, ("TIMEOUT", AGAIN)),
-        UNDECLARED: (UNKNOWN, UNKNOWN),
-        UNSAFE: (UNKNOWN, UNKNOWN),
-    },
-    "lost": {
-        **dict.fromkeys(SAFE, (READY, READY)),
-        UNDECLARED: (UNKNOWN, UNKNOWN),
-        UNSAFE: (UNKNOWN, UNKNOWN),
-    },
-}
-# With marks_effect and before the mark nothing can have happened: only "undeclared" still never retries.
-UNMARKED: dict[str, dict[Effect, tuple[str, str]]] = {
-    "raised": {UNSAFE: (FAILS, AGAIN), UNDECLARED: (FAILS, FAILS)},
-    "timeout": {UNSAFE: ("TIMEOUT", AGAIN), UNDECLARED: ("TIMEOUT", "TIMEOUT")},
-    "lost": {UNSAFE: (READY, READY), UNDECLARED: (READY, READY)},
-}
-ENDINGS: dict[str, Any] = {
-    "returned": Returned(1),
-    "not applied": Raised(NotApplied("no"), not_applied=True),
-    "raised": Raised(RuntimeError("no")),
-    "timeout": TimedOut(closed=False),
-    "lost": Lost(),
-}
-CELLS = [(ending, effect, retries) for ending in TABLE for effect in EFFECTS for retries in (0, 2)]
-
-
-def said(state: str, reason: str | None, maybe_applied: bool) -> str:
-    return " ".join(filter(None, [state, reason, "maybe_applied" if maybe_applied else ""]))
-
-
-def decided(facts: Facts, ending: Any) -> str:
-    decision = decide(facts, ending)
-    return said(
-        decision.state.value, decision.reason.value if decision.reason else None, decision.maybe_applied
-    )
-
-
-@pytest.mark.parametrize("ending,effect,retries", CELLS)
-def test_every_cell_is_decided_as_the_table_says(ending: str, effect: Effect, retries: int) -> None:
-    facts = Facts(effect, max_attempts=retries + 1)
-    assert decided(facts, ENDINGS[ending]) == TABLE[ending][effect][retries > 0]
-
-
-@pytest.mark.parametrize("ending,effect,retries", CELLS)
-def test_the_last_attempt_has_no_retry_left(ending: str, effect: Effect, retries: int) -> None:
-    facts = Facts(effect, max_attempts=retries + 1, failures=retries)
-    assert decided(facts, ENDINGS[ending]) == TABLE[ending][effect][0]
-
-
-@pytest.mark.parametrize("retries", [0, 2])
-@pytest.mark.parametrize("effect", [UNDECLARED, UNSAFE])
-@pytest.mark.parametrize("ending", list(UNMARKED))
-def test_before_the_mark_nothing_is_in_doubt_and_after_it_everything(
-    ending: str, effect: Effect, retries: int
-) -> None:
-    before = Facts(effect, marks_effect=True, max_attempts=retries + 1)
-    after = Facts(effect, marks_effect=True, acted=True, max_attempts=retries + 1)
-    assert decided(before, ENDINGS[ending]) == UNMARKED[ending][effect][retries > 0]
-    assert decided(after, ENDINGS[ending]) == TABLE[ending][effect][retries > 0]
-
-
-@pytest.mark.parametrize("effect", [IDEMPOTENT, KEYED])
-@pytest.mark.parametrize("ending", list(UNMARKED))
-def test_a_mark_changes_nothing_where_a_repeat_is_harmless(ending: str, effect: Effect) -> None:
-    for acted in (False, True):
-        facts = Facts(effect, marks_effect=True, acted=acted, max_attempts=3)
-        assert decided(facts, ENDINGS[ending]) == TABLE[ending][effect][1]
-
-
-@pytest.mark.parametrize("effect", [READ, UNSAFE])
-def test_a_timeout_leaves_the_attempt_open_until_the_body_was_seen_to_end(effect: Effect) -> None:
-    assert not decide(Facts(effect), TimedOut(closed=False)).closed
-    assert decide(Facts(effect), TimedOut(closed=True)).closed
-
-
-@pytest.mark.parametrize("effect", EFFECTS)
-def test_a_body_that_was_never_entered_leaves_no_doubt_at_all(effect: Effect) -> None:
-    assert decided(Facts(effect), TimedOut(closed=True, entered=False)) == "TIMEOUT"
-    lost = decide(Facts(effect, interruptions=POISON), Lost(entered=False))
-    assert (lost.state, lost.interruption) == (State.QUEUED, False)
-
-
-@pytest.mark.parametrize("effect", SAFE)
-def test_interruptions_are_no_failures_and_have_a_cap_of_their_own(effect: Effect) -> None:
-    for before in range(POISON - 1):
-        decision = decide(Facts(effect, interruptions=before, max_attempts=1), Lost())
-        assert (decision.state, decision.failure, decision.interruption) == (State.QUEUED, False, True)
-    assert decided(Facts(effect, interruptions=POISON - 1), Lost()) == "DEAD poison"
-
-
-@pytest.mark.parametrize("effect", EFFECTS)
-@pytest.mark.parametrize("ending", ["not applied", "raised", "timeout", "lost"])
-def test_a_cancelled_task_gets_no_further_attempt_whatever_its_ending(ending: str, effect: Effect) -> None:
-    decision = decide(Facts(effect, max_attempts=5, cancel_requested=True), ENDINGS[ending])
-    assert decision.state not in (State.RETRY_WAIT, State.QUEUED, State.WAITING)
-
-
-@pytest.mark.parametrize("effect", EFFECTS)
-def test_a_body_that_obeyed_a_cancel_is_cancelled_and_one_that_was_cut_off_may_be_in_doubt(
-    effect: Effect,
-) -> None:
-    unsafe = effect in (UNDECLARED, UNSAFE)
-    assert decided(Facts(effect), Stopped()) == said("CANCELLED", "by_user", unsafe)
-    assert decided(Facts(effect), Stopped(by_itself=False)) == (UNKNOWN if unsafe else "CANCELLED by_user")
-
-
-@pytest.mark.parametrize("effect", EFFECTS)
-def test_a_frameworks_pause_is_no_failure_unless_the_tool_had_acted(effect: Effect) -> None:
-    paused = decide(Facts(effect), Paused())
-    assert (paused.state, paused.reason, paused.failure) == (State.WAITING, "paused", False)
-    assert decided(Facts(effect, marks_effect=True, acted=True), Paused()) == UNKNOWN
-
-
-@pytest.mark.parametrize("ending", ["not applied", "raised", "timeout"])
-def test_exhausted_retries_are_a_dead_letter_only_where_nobody_waits(ending: str) -> None:
-    spent = {"max_attempts": 3, "failures": 2}
-    assert decided(Facts(IDEMPOTENT, **spent, waited=False), ENDINGS[ending]) == "DEAD retries_exhausted"
-    assert decided(Facts(IDEMPOTENT, **spent), ENDINGS[ending]) == TABLE[ending][IDEMPOTENT][0]
-    assert decided(Facts(IDEMPOTENT, waited=False), ENDINGS[ending]) == TABLE[ending][IDEMPOTENT][0]
-
-
-# -- end to end ----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -366,91 +239,6 @@ def test_a_tool_that_runs_past_its_deadline_is_refused_the_mark_and_may_run_agai
     assert ax.call("pay", request_id="r") == "done"
     task = ax.tasks().tasks[0]
     assert (task.state, probe.count, ax.get(task.id).history[0].acted_at) == (State.SUCCESS, 2, None)
-
-
-# -- TRANSACTIONAL: the tool's writes and the record are one commit --------------------------------------------
-
-
-@pytest.fixture
-def books(ax: AX) -> Iterator[sqlite3.Connection]:
-    raw = ax._core.db._connect()
-    raw.execute("CREATE TABLE books (amount INTEGER)")
-    yield raw
-    raw.close()
-
-
-def booked(books: sqlite3.Connection) -> int:
-    return int(books.execute("SELECT COUNT(*) FROM books").fetchone()[0])
-
-
-def write(ctx: Any) -> None:
-    ctx.connection.execute(text("INSERT INTO books VALUES (1)"))
-
-
-@pytest.mark.parametrize("retries", [0, 2])
-@pytest.mark.parametrize("ending", ["returned", "not applied", "raised"])
-def test_a_transactional_body_leaves_its_writes_only_with_its_success(
-    ax: AX, books: sqlite3.Connection, ending: str, retries: int
-) -> None:
-    error = {"returned": "done", "not applied": NotApplied("no"), "raised": RuntimeError("no")}[ending]
-
-    def body(ctx: Any) -> Any:
-        write(ctx)
-        return error
-
-    probe = Probe(*[body] * 3)
-    probe.tool(ax, effect=TRANSACTIONAL, retries=retries, backoff=0)
-    outcome(lambda: ax.call("pay"))
-    task = ax.tasks().tasks[0]
-    assert stands(task) == TABLE[ending][TRANSACTIONAL][0]
-    assert booked(books) == (1 if ending == "returned" else 0)
-    assert probe.count == (1 if ending == "returned" else retries + 1)
-
-
-def test_a_transactional_timeout_is_rolled_back_and_retried_at_once(
-    ax: AX, books: sqlite3.Connection
-) -> None:
-    held = Held("late")
-
-    def slow(ctx: Any) -> Any:
-        write(ctx)
-        return held
-
-    def quick(ctx: Any) -> Any:
-        write(ctx)
-        return "second"
-
-    probe = Probe(slow, quick)
-    probe.tool(ax, effect=TRANSACTIONAL, retries=1, backoff=0, timeout=LIMIT)
-    with expiring(held):
-        assert ax.call("pay") == "second"
-    held.go.set()
-    assert (booked(books), ax.tasks().tasks[0].attempts) == (1, 2)
-
-
-def test_a_transactional_timeout_without_retries_is_a_clean_timeout(
-    ax: AX, books: sqlite3.Connection
-) -> None:
-    held = Held("late")
-    probe = Probe(lambda ctx: (write(ctx), held)[1])
-    probe.tool(ax, effect=TRANSACTIONAL, timeout=LIMIT)
-    with expiring(held), pytest.raises(TaskTimeout):
-        ax.call("pay")
-    task = ax.tasks().tasks[0]
-    assert (stands(task), ax.get(task.id).history[-1].closed, booked(books)) == ("TIMEOUT", True, 0)
-    held.go.set()
-
-
-def test_a_transactional_body_that_a_host_interrupts_is_rolled_back_and_ready_again(
-    ax: AX, books: sqlite3.Connection
-) -> None:
-    probe = Probe(lambda ctx: (write(ctx), KeyboardInterrupt())[1], lambda ctx: (write(ctx), "second")[1])
-    probe.tool(ax, effect=TRANSACTIONAL)
-    with pytest.raises(KeyboardInterrupt):
-        ax.call("pay", request_id="r")
-    assert (stands(ax.tasks().tasks[0]), booked(books)) == (READY, 0)
-    assert ax.call("pay", request_id="r") == "second"
-    assert booked(books) == 1
 
 
 @pytest.mark.parametrize("effect", EFFECTS)

@@ -19,7 +19,6 @@ from ax_core import (
     Rejected,
     RequestConflict,
     State,
-    StillRunning,
     Task,
     TaskCancelled,
     TaskDead,
@@ -27,7 +26,6 @@ from ax_core import (
     TaskUndone,
     ToolFailed,
 )
-from ax_core.dispatch import Call
 from support.aside import Aside, outcome
 from support.ears import Ear, late
 from support.expiry import LIMIT, expiring
@@ -254,14 +252,6 @@ def test_a_retry_of_the_whole_step_does_not_run_its_finished_calls_again(ax: AX)
     assert (charge.count, summary.count) == (1, 2)
 
 
-def test_a_pause_inside_a_loop_replays_what_stands_before_it(ax: AX) -> None:
-    probe = Probe("logged")
-    probe.tool(ax, "log_case", effect=Effect.UNSAFE)
-    for _ in range(4):
-        assert ax.call("log_case", {"order": "7"}, request_id="step-1") == "logged"
-    assert (probe.count, only(ax).replays) == (1, 3)
-
-
 def test_an_outer_retry_attaches_to_the_same_task_instead_of_opening_a_budget_of_its_own(ax: AX) -> None:
     """Three outer tries of a tool whose policy permits two attempts of a call that commits and then raises."""
     unsafe, keyed = Probe(*[RuntimeError("reply lost")] * 9), Probe(*[RuntimeError("reply lost")] * 9)
@@ -356,37 +346,6 @@ def test_a_cancelled_request_that_failed_is_not_tried_again(ax: AX) -> None:
         first.result()
     assert isinstance(again(ax), ToolFailed)
     assert probe.count == 1
-
-
-def test_a_framework_pause_passes_through_and_the_task_goes_on_at_re_entry(ax: AX) -> None:
-    class Pause(BaseException):
-        pass
-
-    probe = Probe(Pause())
-    tool = probe.tool(ax, effect=Effect.UNSAFE, retries=3)
-    call = Call(tool, {}, request_id="r")
-    with pytest.raises(Pause):
-        ax.dispatch(call, passes=(Pause,))
-    assert (only(ax).state, only(ax).reason, only(ax).history[0].outcome) == (
-        State.WAITING,
-        "paused",
-        "paused",
-    )
-    assert ax.dispatch(call, passes=(Pause,)).get() == "done"
-    assert (only(ax).state, probe.count) == (State.SUCCESS, 2)
-
-
-def test_a_pause_is_not_waited_for_by_somebody_who_cannot_resume_it(ax: AX) -> None:
-    class Pause(BaseException):
-        pass
-
-    probe = Probe(Pause())
-    call = Call(probe.tool(ax), {}, request_id="r")
-    with pytest.raises(Pause):
-        ax.dispatch(call, passes=(Pause,))
-    ax._core.registry._tools.clear()
-    with pytest.raises(StillRunning):
-        ax.wait_for_result(only(ax).id, timeout=0)
 
 
 def test_a_new_attempt_is_judged_by_what_its_tool_promises_by_then(tmp_path: Path) -> None:

@@ -75,9 +75,11 @@ async def test_one_that_swallows_its_cancellation_is_given_up_and_its_late_end_s
 async def test_a_cancellation_by_the_host_on_top_of_a_timeout_loses_nothing(ax: AX) -> None:
     """The host cancels its call in the very moment in which a stubborn tool is being given up."""
     stubborn = Stubborn()
-    ax.register(stubborn, name="stubborn", policy={"effect": "unsafe", "timeout": TIMEOUT})
+    # Long enough for a busy machine to enter the body in.
+    ax.register(stubborn, name="stubborn", policy={"effect": "unsafe", "timeout": 4 * TIMEOUT})
     call = asyncio.create_task(ax.acall("stubborn", request_id="r"))
     while not stubborn.caught:  # the timeout was passed on, and is swallowed now
+        assert not call.done()
         await asyncio.sleep(0.005)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):

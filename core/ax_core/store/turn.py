@@ -20,17 +20,25 @@ def begin(cursor: Any) -> None:
     Raises:
         sqlite3.OperationalError: another process held the lock for ``BUSY_SECONDS``, or there is another reason.
     """
-    give_up, pause = 0.0, FIRST_PAUSE
+    try:
+        cursor.execute(_BEGIN)
+    except sqlite3.OperationalError as error:
+        _wait(cursor, error)
+
+
+def _wait(cursor: Any, error: sqlite3.OperationalError) -> None:
+    give_up, pause = time.monotonic() + dialects.BUSY_SECONDS, FIRST_PAUSE
     while True:
-        try:
-            cursor.execute("BEGIN IMMEDIATE")
-            return
-        except sqlite3.OperationalError as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:  # whichever of its kinds
-                raise
-            now = time.monotonic()
-            give_up = give_up or now + dialects.BUSY_SECONDS
-            if now >= give_up:
-                raise
+        # Whichever kind of busy it is.
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= give_up:
+            raise error
         time.sleep(pause)
         pause = min(LAST_PAUSE, pause * 1.5)
+        try:
+            cursor.execute(_BEGIN)
+            return
+        except sqlite3.OperationalError as again:
+            error = again
+
+
+_BEGIN = "BEGIN IMMEDIATE"

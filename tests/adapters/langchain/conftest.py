@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain_core.tools import BaseTool
+from langchain_core.tools import BaseTool, tool
 from langgraph.prebuilt import ToolNode
 
 from ax_adapters.langchain import AXMiddleware, wrap_tool
 from ax_core import AX, Budget
 from support import driving
+from support.desk import Desk
 from support.driving import Drive, Wrap
 from support.fresh import fresh
 from support.skew import Skew
@@ -78,3 +79,19 @@ def seam(request: pytest.FixtureRequest, ax: AX, monkeypatch: pytest.MonkeyPatch
 @pytest.fixture(params=["sync", "async"])
 def drive(request: pytest.FixtureRequest) -> Drive:
     return Drive(request.param)
+
+
+@pytest.fixture
+def paid() -> list[int]:
+    return []
+
+
+@pytest.fixture
+def desk(ax: AX, drive: Drive, paid: list[int]) -> Desk:
+    @tool
+    def pay(n: int) -> str:
+        """Pays."""
+        paid.append(n)
+        return f"paid {n}"
+
+    return Desk(ax, drive, pay)

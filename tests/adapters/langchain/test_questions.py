@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 import sqlite3
 import threading
@@ -14,49 +13,17 @@ import pytest
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command
 from pydantic import ValidationError
 
 from ax_adapters.langchain import wrap_tools
 from ax_adapters.langchain.slots import Slot, slots_of
-from ax_core import AX, Effect, Policy, PolicyError, State
+from ax_core import AX, PolicyError, State
 from ax_core.app.trail import Mark
+from support.desk import CONFIRM, Desk, Order, shown
 from support.driving import Drive, node_of
 from support.scripted import answers, asks, thread
 from support.skew import Skew
-
-CONFIRM = Policy(Effect.UNSAFE, confirm=True)
-
-
-class Order:
-    """In which order the calls of one execution of a node go ahead: one after another, or all at once."""
-
-    def __init__(self, calls: list[str] | None) -> None:
-        self._before = dict(zip(calls[1:], calls, strict=False)) if calls else {}
-        self._ended = {call: threading.Event() for call in calls or ()}
-        self._aended: dict[str, asyncio.Event] = {}
-
-    def gate(self, request: Any, handler: Any) -> Any:
-        before, me = self._before.get(request.tool_call["id"]), self._ended.get(request.tool_call["id"])
-        assert before is None or self._ended[before].wait(20)
-        try:
-            return handler(request)
-        finally:
-            if me is not None:
-                me.set()
-
-    async def agate(self, request: Any, handler: Any) -> Any:
-        me = request.tool_call["id"]
-        for call in self._ended:
-            self._aended.setdefault(call, asyncio.Event())
-        if me in self._before:
-            await asyncio.wait_for(self._aended[self._before[me]].wait(), 20)
-        try:
-            return await handler(request)
-        finally:
-            if me in self._aended:
-                self._aended[me].set()
 
 
 class Till:
@@ -156,46 +123,6 @@ def test_every_answer_decides_the_task_that_its_question_showed(
     assert sorted(till.paid) == sorted(paid for _, _, paid in expected.values() if paid is not None)
 
 
-class Desk:
-    """A node of payments whose message holds several, one after another in the order of the list."""
-
-    def __init__(self, ax: AX, drive: Drive, *tools: Any, **policies: Any) -> None:
-        made = wrap_tools(list(tools), ax, policies={"pay": CONFIRM, **policies})
-        self._drive, self._saver, self._made = drive, InMemorySaver(), made
-
-    def ask(self, *calls: Any) -> Any:
-        return self.go({"messages": [asks(*calls)]}, [call[2] for call in calls])
-
-    def go(self, value: Any, order: list[str] | None = None, **config: Any) -> Any:
-        gates = Order(order)
-        graph = node_of(
-            *self._made, saver=self._saver, wrap_tool_call=gates.gate, awrap_tool_call=gates.agate
-        )
-        return self._drive(graph, value, {**thread(), **config})
-
-
-@pytest.fixture
-def paid() -> list[int]:
-    return []
-
-
-@pytest.fixture
-def desk(ax: AX, drive: Drive, paid: list[int]) -> Desk:
-    @tool
-    def pay(n: int) -> str:
-        """Pays."""
-        paid.append(n)
-        return f"paid {n}"
-
-    return Desk(ax, drive, pay)
-
-
-def shown(result: Any) -> tuple[int, str, str]:
-    """The number of the payment that is asked about, its task, and the id of the interrupt."""
-    (question,) = result["__interrupt__"]
-    return question.value["args"]["n"], question.value["ax_task_id"], question.id
-
-
 TWO = [("pay", {"n": 1}, "a"), ("pay", {"n": 2}, "b")]
 
 
@@ -274,126 +201,6 @@ def test_an_answer_of_before_does_not_decide_a_question_that_is_put_anew(
         seen.append(shown(result)[0])
     assert seen.count(number) == 1
     assert paid.count(number) == 1
-
-
-def test_bodies_that_interrupt_themselves_get_what_was_sent_for_them(ax: AX, drive: Drive) -> None:
-    """Each of three payments is approved, and asks from which account: questions and answers in any order."""
-    heard: dict[int, str] = {}
-
-    @tool
-    def pay(n: int) -> str:
-        """Pays, and asks from where."""
-        first = interrupt({"account": n})
-        heard[n] = f"{first} {interrupt({'sure': n})}"
-        return f"paid {n}"
-
-    desk = Desk(ax, drive, pay, pay=Policy(Effect.UNSAFE, confirm=True, marks_effect=True))
-    calls = [("pay", {"n": n}, f"c{n}") for n in (1, 2, 3)]
-    rng = random.Random(drive.mode)
-    result, asked = desk.ask(*calls), 0
-    while "__interrupt__" in result:
-        (question,) = result["__interrupt__"]
-        match question.value:
-            case {"account": n}:
-                answer: Any = f"account {n}"
-            case {"sure": n}:
-                answer = f"sure {n}"
-            case _:
-                answer = "approve"
-        asked += 1
-        result = desk.go(Command(resume=answer), rng.sample(["c1", "c2", "c3"], 3))
-    assert heard == {n: f"account {n} sure {n}" for n in (1, 2, 3)}
-    assert asked == 9
-
-
-def test_a_node_of_ones_own_that_asks_before_and_after(ax: AX, drive: Drive) -> None:
-    """Its interrupts and the tool's question are answered in the order in which it comes to them."""
-    paid: list[int] = []
-
-    @tool
-    def pay(n: int) -> str:
-        """Pays."""
-        paid.append(n)
-        return "paid"
-
-    (wrapped,) = wrap_tools([pay], ax, policies={"pay": CONFIRM})
-
-    def node(state: Any) -> Any:
-        said = [interrupt("before"), wrapped.invoke({"n": 1}), interrupt("after"), wrapped.invoke({"n": 2})]
-        return {"messages": [("ai", str(said))]}
-
-    graph = StateGraph(MessagesState)
-    graph.add_node("node", node)
-    graph.add_edge(START, "node")
-    compiled = graph.compile(checkpointer=InMemorySaver())
-    result = drive(compiled, {"messages": []}, thread())
-    for answer, asked in (("x", "before"), ("approve", 1), ("y", "after"), ("approve", 2)):
-        (question,) = result["__interrupt__"]
-        value = question.value
-        assert (value["args"]["n"] if isinstance(value, dict) else value) == asked
-        result = drive(compiled, Command(resume=answer), thread())
-    assert result["messages"][-1].text == "['x', 'paid', 'y', 'paid']"
-    assert paid == [1, 2]
-
-
-def test_the_answer_to_a_body_waits_for_it_while_others_are_asked_about(ax: AX, drive: Drive) -> None:
-    """The node is paused by another question before the call that was answered has even started."""
-    heard: list[str] = []
-
-    @tool
-    def look() -> str:
-        """Asks where."""
-        heard.append(interrupt("where?"))
-        return heard[-1]
-
-    @tool
-    def pay(n: int) -> str:
-        """Pays."""
-        return f"paid {n}"
-
-    desk = Desk(ax, drive, look, pay, look="read")
-    calls = [("pay", {"n": 1}, "b"), ("pay", {"n": 2}, "c"), ("look", {}, "y")]
-    (question,) = desk.go({"messages": [asks(*calls)]}, ["y", "b", "c"])["__interrupt__"]
-    assert question.value == "where?"
-    one = desk.go(Command(resume="here"), ["b", "c", "y"], max_concurrency=1)
-    assert shown(one)[0] == 1
-    two = desk.go(Command(resume="approve"), ["b", "c", "y"])
-    assert shown(two)[0] == 2
-    end = desk.go(Command(resume="approve"), ["c", "y", "b"])
-    assert [message.text for message in answers(end)] == ["paid 1", "paid 2", "here"]
-    assert set(heard) == {"here"}
-
-
-@pytest.mark.parametrize("order", [["a", "b"], ["b", "a"]], ids="-".join)
-def test_a_tool_that_runs_a_graph_which_interrupts_beside_a_question(
-    order: list[str], ax: AX, drive: Drive
-) -> None:
-    """The value for the inner graph reaches it, though the payment comes to ask before it is taken."""
-    inner = StateGraph(MessagesState)
-    inner.add_node("ask", lambda _: {"messages": [("ai", str(interrupt("inner")))]})
-    inner.add_edge(START, "ask")
-    made = inner.compile()
-
-    @tool
-    def look() -> str:
-        """Asks inside."""
-        return str(made.invoke({"messages": []})["messages"][-1].text)
-
-    @tool
-    def pay(n: int) -> str:
-        """Pays."""
-        return f"paid {n}"
-
-    desk = Desk(ax, drive, look, pay, look="read")
-    result = desk.ask(("look", {}, "a"), ("pay", {"n": 1}, "b"))
-    seen = []
-    while "__interrupt__" in result:
-        (question,) = result["__interrupt__"]
-        seen.append(question.value if isinstance(question.value, str) else "approve")
-        assert "approve" in seen[:-1] or ax.tasks(tool="pay", state="SUCCESS").tasks == ()
-        result = desk.go(Command(resume=True if seen[-1] == "inner" else "approve"), order)
-    assert set(seen) == {"approve", "inner"} and seen.count("approve") == 1
-    assert [message.text for message in answers(result)] == ["True", "paid 1"]
 
 
 def test_two_that_resume_at_once_show_one_question_and_pay_once(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from llama_index.core.tools import BaseTool
 
 from ax_adapters.llama_index import wrap_tool
-from ax_core import AX
+from ax_core import AX, Policy
 from support.fresh import fresh
 from support.llama import Call, Wrap
 from support.skew import Skew
@@ -40,3 +40,18 @@ def wrap(request: pytest.FixtureRequest, ax: AX) -> Wrap:
 @pytest.fixture(params=["sync", "async"])
 def call(request: pytest.FixtureRequest) -> Call:
     return Call(request.param)
+
+
+@pytest.fixture
+def refunded() -> list[tuple[str, int]]:
+    return []
+
+
+@pytest.fixture
+def refund(ax: AX, refunded: list[tuple[str, int]]) -> Any:
+    def refund(order: str, amount: int = 1) -> str:
+        """Refund an order."""
+        refunded.append((order, amount))
+        return f"refunded {order} {amount}"
+
+    return wrap_tool(refund, ax, policy=Policy("unsafe", confirm=True))

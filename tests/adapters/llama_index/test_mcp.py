@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from llama_index.core.tools import FunctionTool, ToolMetadata
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
+from mcp.types import CallToolResult, TextContent
 from pydantic import BaseModel
 
 from ax_adapters.llama_index import wrap_spec, wrap_tools
 from ax_adapters.llama_index.mcp import hints_of, is_mcp
-from ax_core import AX, Effect, PolicyError
+from ax_core import AX, Effect, PolicyError, State
 
 
 class Number(BaseModel):
@@ -123,6 +124,42 @@ def test_the_key_travels_where_the_tool_of_a_server_runs(ax: AX, monkeypatch: py
     (wrapped,) = wrap_tools([tool], ax)
     assert asyncio.run(wrapped.acall(n=1)).raw_output == "ok"
     assert (seen, inside[0](), is_mcp(wrapped)) == ([True], False, True)
+
+
+def remote(name: str, answer: CallToolResult, asked: list[str]) -> FunctionTool:
+    """A tool of a server that gives this answer."""
+
+    async def async_tool_fn(n: int) -> CallToolResult:
+        asked.append(name)
+        return answer
+
+    async_tool_fn.__module__ = "llama_index.tools.mcp.base"
+    return FunctionTool.from_defaults(async_fn=async_tool_fn, name=name)
+
+
+def test_an_answer_of_a_server_comes_back_whole(ax: AX) -> None:
+    """A replay equals the first answer, in its blocks and as the object that it is."""
+    asked: list[str] = []
+    said = CallToolResult(content=[TextContent(type="text", text="7")], structuredContent={"n": 7})
+    (tool,) = wrap_tools([remote("look", said, asked)], ax, default_effect="read")
+    answers = []
+    for _ in range(2):
+        with ax.override(request_id="r"):
+            answers.append(asyncio.run(tool.acall(n=1)))
+    assert [each.raw_output for each in answers] == [said, said]
+    assert answers[0].content == answers[1].content
+    assert asked == ["look"]
+
+
+def test_an_error_of_a_server_is_a_failure_on_record_and_for_the_agent_what_it_was(ax: AX) -> None:
+    """LlamaIndex hands it on like any answer; on record it is no success that an equal call could merge into."""
+    no = CallToolResult(content=[TextContent(type="text", text="no such order")], isError=True)
+    bare = remote("pay", no, [])
+    (tool,) = wrap_tools([bare], ax)
+    told, plain = asyncio.run(tool.acall(n=1)), asyncio.run(bare.acall(n=1))
+    assert (told.content, told.raw_output, told.is_error) == (plain.content, no, plain.is_error)
+    (task,) = ax.tasks().tasks
+    assert task.state is State.FAILED
 
 
 def test_a_server_that_says_nothing(ax: AX) -> None:
