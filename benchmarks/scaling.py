@@ -175,11 +175,13 @@ def main() -> None:
         print(f"          {costs.waits * 1e3:.2f} ms of waiting; alone {one.latency * 1e3:.2f} ms")
         print("\nmeasured and simulated, calls per second:")
         for workers, width in ((1, 8), (1, 64), (2, 64)):
-            _, real = measured(folder / f"w{workers}x{width}", redis.url, workers, width, 3000)
+            spent, real = measured(folder / f"w{workers}x{width}", redis.url, workers, width, 3000)
+            used = real.rate * (spent.client + spent.worker)
             played = play(costs, Size(1, workers, given.here, width))
             off = 100 * (played.rate / real.rate - 1)
             print(
-                f"  {workers} worker(s), {width:2} in flight: {real.rate:6.0f}  {played.rate:6.0f}  ({off:+.0f} %)"
+                f"  {workers} worker(s), {width:2} in flight: {real.rate:6.0f}  {played.rate:6.0f}  ({off:+.0f} %); "
+                f"it used {used:.1f} of {given.here} cores"
             )
     each = Counts()
     print("\nsimulated, half of the cores for clients:")
