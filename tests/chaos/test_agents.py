@@ -35,12 +35,12 @@ def scenario(of: type, script: Any, moments: int, **spec: Any) -> Any:
 SCENARIOS: dict[str, tuple[Callable[[Path, World], Life], int]] = {
     "langchain": scenario(Life, IN_TURN, 34),
     "langchain async": scenario(Life, IN_TURN, 34, is_async=True),
-    "langchain middleware": scenario(Life, IN_TURN, 60, middleware=True),
-    "langchain at once": scenario(Life, AT_ONCE, 30),
-    "langchain approval": scenario(Life, ONE, 14, policies=ASKED),
-    "llama_index": scenario(LlamaLife, IN_TURN, 40),
-    "llama_index at once": scenario(LlamaLife, AT_ONCE, 36),
-    "llama_index approval": scenario(LlamaLife, ONE, 30, policies=ASKED),
+    "langchain middleware": scenario(Life, IN_TURN, 72, middleware=True),
+    "langchain at once": scenario(Life, AT_ONCE, 34),
+    "langchain approval": scenario(Life, ONE, 18, policies=ASKED),
+    "llama_index": scenario(LlamaLife, IN_TURN, 66),
+    "llama_index at once": scenario(LlamaLife, AT_ONCE, 52),
+    "llama_index approval": scenario(LlamaLife, ONE, 34, policies=ASKED),
 }
 
 
