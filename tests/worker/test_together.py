@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,11 @@ from ax_core.clock import SystemClock
 from ax_core.dispatch.waiters import told
 from ax_core.ports import Delivery, Job
 from ax_core.store import tasks
-from ax_core.worker import running
+from ax_core.worker import running, slots
 from ax_core.worker.acks import Acks
 from ax_core.worker.deadlines import PassingDeadlines
 from ax_core.worker.running import Running
+from ax_core.worker.slots import Slots
 
 PATIENCE = 20.0
 NOBODY = "redis://127.0.0.1:1/0"
@@ -49,6 +51,27 @@ def test_what_ends_while_others_are_taken_off_goes_in_the_next_round_trip() -> N
     source.may.set()
     first.join(PATIENCE)
     assert source.gone == [["a"], ["b", "c", "d"]]
+
+
+def test_the_next_tasks_are_begun_together_once_the_last_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As soon as every slot is free; but nobody waits for a slot whose task goes on and on."""
+    monkeypatch.setattr(slots, "MOMENT", 60.0)
+    busy = Slots(4)
+    for name in "abc":
+        assert busy.take(name, None)
+    counted: list[int] = []
+    waiting = threading.Thread(target=lambda: counted.append(busy.wait_more(120.0)), daemon=True)
+    waiting.start()
+    for name in "abc":
+        assert counted == []
+        busy.give(name)
+    waiting.join(PATIENCE)
+    assert counted == [4]
+    monkeypatch.setattr(slots, "MOMENT", 0.01)
+    assert busy.take("long", None)
+    began = time.monotonic()
+    assert busy.wait_more(60.0) == 3
+    assert time.monotonic() - began < 30
 
 
 def test_tasks_that_end_together_are_read_together_by_whoever_hears_of_it(tmp_path: Path) -> None:

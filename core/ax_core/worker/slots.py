@@ -6,14 +6,18 @@ import threading
 
 from ..ports import Delivery
 
+MOMENT = 0.001
+"""Seconds without the end of a task, after which nobody expects the next one at once."""
+
 
 class Slots:
-    """At most ``size`` tasks, each in a slot of its own; a task is in one at most."""
+    """At most ``size`` tasks, each in a slot of its own; a task is in one at most. One thread at a time may wait."""
 
     def __init__(self, size: int) -> None:
         self.size = size
         self._taken: dict[str, Delivery | None] = {}
         self._changed = threading.Condition()
+        self._wanted = 1
 
     def take(self, task_id: str, delivery: Delivery | None) -> bool:
         """Take a slot for a task; False: it is in one already."""
@@ -27,7 +31,8 @@ class Slots:
         """It is done."""
         with self._changed:
             self._taken.pop(task_id, None)
-            self._changed.notify_all()
+            if self.free >= self._wanted:
+                self._changed.notify_all()
 
     @property
     def free(self) -> int:
@@ -43,16 +48,26 @@ class Slots:
     def wait_free(self, seconds: float) -> int:
         """How many are free, after at most so long as there is none."""
         with self._changed:
-            self._changed.wait_for(lambda: self.free > 0, seconds)
+            self._wait(1, seconds)
             return max(0, self.free)
 
     def wait_more(self, seconds: float) -> int:
-        """How many are free, once it is half of them or ``seconds`` have passed: several are begun for less each."""
+        """How many are free, once all are, no more become so, or ``seconds`` have passed.
+
+        Several are begun for less each; and a slot whose task takes long is not waited for.
+        """
         with self._changed:
-            self._changed.wait_for(lambda: 2 * self.free >= self.size, seconds)
+            for _ in range(int(seconds / MOMENT)):
+                before = self.free
+                if self._wait(self.size, MOMENT) or self.free <= before:
+                    break
             return max(0, self.free)
 
     def wait_empty(self, seconds: float) -> bool:
         """Whether all are free, after at most so long."""
         with self._changed:
-            return self._changed.wait_for(lambda: not self._taken, seconds)
+            return self._wait(self.size, seconds)
+
+    def _wait(self, free: int, seconds: float) -> bool:
+        self._wanted = free
+        return self._changed.wait_for(lambda: self.free >= free, seconds)
