@@ -19,8 +19,8 @@ from benchmarks.servers import PostgresServer, RedisServer, found
 
 SLOTS = 16
 WIDTH = 64
-ONE, MANY = 120, 640
-ROUNDS = 5
+ONE, MANY = 400, 1_920
+ROUNDS = 3
 RIVALS = {"dramatiq": 2.5, "huey": 1.5, "taskiq": 6.0, "celery": 6.0, "rq": 6.0, "arq": 6.0}
 """How many times its throughput AX must reach."""
 AX, POSTGRES = "AX, SQLite", "AX, PostgreSQL"
