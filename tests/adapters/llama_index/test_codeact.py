@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import io
 import logging
+import threading
 from typing import Any
 
 import pytest
@@ -78,9 +79,11 @@ def test_code_that_is_executed_again_repeats_nothing(ax: AX) -> None:
     """A workflow resumed from a context that was saved while code ran executes the code again: its calls are known."""
     paid: list[int] = []
     seen: list[str] = []
+    kept = threading.Event()
 
     def pay(n: int) -> str:
         """Pay."""
+        assert kept.wait(20)  # the context is saved while this runs
         paid.append(n)
         return f"paid {n}"
 
@@ -99,6 +102,7 @@ def test_code_that_is_executed_again_repeats_nothing(ax: AX) -> None:
         async for event in handler.stream_events():
             if isinstance(event, ToolCall) and saved is None:
                 saved = Saved.of(handler.ctx)
+                kept.set()
         await handler
         await outputs(made, ctx=Saved.again(made, saved or {}), said="")
 
