@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from ax_core import StoreError
-from ax_core.store import turn
 from ax_core.store.tx import Tx
 from support.aside import Aside
 from support.ledger import Ledger, putting, until
@@ -386,25 +385,3 @@ def test_closing_does_not_wait_for_a_reader_elsewhere(ledger: Ledger, tmp_path: 
     closing.result(5)
     assert reader.execute("SELECT n FROM entry").fetchall() == [(1,)]
     reader.close()
-
-
-def test_a_lock_that_another_process_has_for_a_moment_is_asked_for_again_within_two_milliseconds(
-    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """SQLite's own pauses would grow to a hundred."""
-    ledger.put(1)
-    other = sqlite3.connect(tmp_path / "ledger.db", isolation_level=None, check_same_thread=False)
-    other.execute("BEGIN IMMEDIATE")
-    pauses: list[float] = []
-
-    def pause(seconds: float) -> None:
-        pauses.append(seconds)
-        if len(pauses) == 20:
-            other.execute("ROLLBACK")
-
-    monkeypatch.setattr(turn.time, "sleep", pause)
-    ledger.put(2)
-    assert len(pauses) == 20
-    assert 0 < min(pauses) <= max(pauses) <= 0.002
-    assert ledger.entries() == [1, 2]
-    other.close()

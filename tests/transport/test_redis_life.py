@@ -14,7 +14,6 @@ from ax_core.ports import Job
 from ax_core.testing.transport import Peer
 from ax_core.testing.transport.bench import Ear, eventually, ids, jobs, take
 from ax_core.transport import open_transport
-from ax_core.transport.redis import wire
 from support.servers.redis import Redis
 
 
@@ -387,21 +386,3 @@ def test_a_closed_transport_ends_its_thread_and_answers_false(redis_url: str, cl
     eventually(lambda: len(client.client_list()) == before)
     assert client.keys("*-closing}:reply:*") == []
     assert threading.active_count() <= started + 1
-
-
-def test_without_hiredis_it_says_the_same(
-    redis_url: str, stream: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whichever package writes the words: umlauts, numbers and bytes arrive as they were sent."""
-    hiredis = pytest.importorskip("hiredis")
-    assert wire.pack is hiredis.pack_command
-    for pack in (wire.pack, None):
-        monkeypatch.setattr(wire, "pack", pack)
-        transport = open_transport(redis_url)
-        source = transport.source("w", ["default"])
-        assert transport.publish([Job("tâsk", "nämespace", reply_to="client")], [{"n": 1.5, "text": "ä"}])
-        (delivery,) = take(source, 1)
-        assert delivery.job == Job("tâsk", "nämespace", reply_to="client")
-        assert transport.events("0", 0).events[-1] == {"n": 1.5, "text": "ä"}
-        assert source.done([delivery])
-        transport.close()
