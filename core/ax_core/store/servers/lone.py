@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from ..tx import Cursor
 from .dialect import ServerDialect
 from .proof import Proof
 from .tx import ServerTx
-
-T = TypeVar("T")
 
 
 class NeedsTransaction(Exception):
@@ -37,25 +35,16 @@ class LoneTx(ServerTx):
         if names:
             self._begin()
 
-    def change(self, sql: str, values: tuple[Any, ...], entry: tuple[Any, ...], first: Any = None) -> bool:
-        text = self.dialect.changing(sql, first is not None)
-        both = values + (() if first is None else first[:]) + entry[:]
-        return self._say(text, both, Proof("ax_audit", entry[:]))
-
-    def add(self, row: tuple[Any, ...], entry: tuple[Any, ...]) -> None:
-        text = self.dialect.adding(len(row), len(entry), self._durable)
-        self._say(text, row[:] + entry[:], Proof("ax_audit", entry[:]))
-
     def insert_unless(self, table: str, row: tuple[Any, ...], exists: str, values: tuple[Any, ...]) -> bool:
         text = self.dialect.inserting_unless(table, len(row), exists, self._durable)
-        return self._say(text, row[:] + values, Proof(table, row[:]))
+        assert text is not None, "a dialect that joins has it"
+        return self._joined(text, row[:] + values, Proof(table, row[:]))
 
-    def _say(self, text: str | None, values: tuple[Any, ...], proof: Proof) -> bool:
-        if text is None or self._done:
+    def _joined(self, sql: str, values: tuple[Any, ...], proof: Proof) -> bool:
+        if self._done:
             self._begin()
-        assert text is not None
         try:
-            self._done = self.execute(text, values) == 1
+            self._done = self.execute(sql, values) == 1
         except Exception as error:
             # It may have been carried out, and then what the operation made of it stands.
             if not (self.dialect.lost(error) and self._landed(proof)):

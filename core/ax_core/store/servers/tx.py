@@ -55,18 +55,16 @@ class ServerTx(Tx):
         joined = self.dialect.changing(sql, first is not None)
         if joined is None:
             return super().change(sql, values, entry, first)
-        changed = self._write(joined, values + (() if first is None else first[:]) + entry[:]) == 1
-        if changed:
-            self.proof = Proof("ax_audit", entry[:])
-        return changed
+        return self._joined(
+            joined, values + (() if first is None else first[:]) + entry[:], Proof("ax_audit", entry[:])
+        )
 
     def add(self, row: tuple[Any, ...], entry: tuple[Any, ...]) -> None:
         joined = self.dialect.adding(len(row), len(entry), self._durable)
         if joined is None:
             super().add(row, entry)
             return
-        self._write(joined, row[:] + entry[:])
-        self.proof = Proof("ax_audit", entry[:])
+        self._joined(joined, row[:] + entry[:], Proof("ax_audit", entry[:]))
 
     def insert_unless(self, table: str, row: tuple[Any, ...], exists: str, values: tuple[Any, ...]) -> bool:
         return self._write(self.dialect.insert_unless(table, len(row), exists), row[:] + values) == 1
@@ -86,6 +84,13 @@ class ServerTx(Tx):
     def all_held(self, sql: str, **params: Any) -> list[Any]:
         self._read(sql + " FOR UPDATE", params)
         return list(self._cursor.fetchall())
+
+    def _joined(self, sql: str, values: tuple[Any, ...], proof: Proof) -> bool:
+        """A statement that writes a task and its audit, whether it did; ``proof`` is a row of it."""
+        done = self._write(sql, values) == 1
+        if done:
+            self.proof = proof
+        return done
 
     def _read(self, sql: str, params: dict[str, Any]) -> None:
         self._begin()
