@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
 
@@ -45,20 +44,9 @@ from support.endings_table import (
     said,
 )
 from support.expiry import LIMIT, expiring
-from support.fresh import beat, fresh
+from support.fresh import beat
 from support.probe import Held, Probe
 from support.skew import Skew
-
-
-@pytest.fixture
-def clock() -> Skew:
-    return Skew()
-
-
-@pytest.fixture
-def ax(clock: Skew) -> Iterator[AX]:
-    with fresh(clock) as made:
-        yield made
 
 
 def end_as(ending: str, ax: AX, probe: Probe, **policy: Any) -> tuple[Any, Task, Held]:

@@ -23,20 +23,7 @@ from support.endings_table import (
     said,
 )
 from support.expiry import LIMIT, expiring
-from support.fresh import fresh
 from support.probe import Held, Probe
-from support.skew import Skew
-
-
-@pytest.fixture
-def clock() -> Skew:
-    return Skew()
-
-
-@pytest.fixture
-def ax(clock: Skew) -> Iterator[AX]:
-    with fresh(clock) as made:
-        yield made
 
 
 def stands(task: Task) -> str:

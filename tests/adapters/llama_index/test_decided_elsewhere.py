@@ -14,6 +14,17 @@ from support.llama import Saved, agent, ask
 from support.llama_deciding import decided, turn
 
 
+async def put_away(made: Any) -> tuple[ApprovalRequired, dict[str, Any]]:
+    """Run a workflow until it asks a person, save it there and end it: the question, and the context as text."""
+    handler = made.run("go")
+    async for event in handler.stream_events():
+        if isinstance(event, ApprovalRequired):
+            saved = Saved.of(handler.ctx)
+            await handler.cancel_run()
+            return event, saved
+    raise AssertionError("nobody was asked")
+
+
 @pytest.mark.parametrize("verb", ["confirm", "reject"])
 def test_decided_elsewhere_a_waiting_workflow_goes_on(
     verb: str, refund: Any, refunded: list[Any], ax: AX
@@ -69,13 +80,7 @@ def test_it_waits_in_a_serialised_context(refund: Any, refunded: list[Any]) -> N
 
     async def main() -> list[str]:
         made = ask(refund, {"order": "7"})
-        handler = made.run("go")
-        async for event in handler.stream_events():
-            if isinstance(event, ApprovalRequired):
-                card = event
-                saved = Saved.of(handler.ctx)
-                await handler.cancel_run()
-                break
+        card, saved = await put_away(made)
         handler = made.run(ctx=Saved.again(made, saved))
         handler.ctx.send_event(card.answer("approve", by="ann"))
         return [each.content for each in await asyncio.wait_for(turn(handler, lambda card: None), 10)]
@@ -92,13 +97,8 @@ def test_decided_while_no_workflow_ran_it_is_not_asked_again(
 
     async def main() -> list[str]:
         made = ask(refund, {"order": "7"})
-        handler = made.run("go")
-        async for event in handler.stream_events():
-            if isinstance(event, ApprovalRequired):
-                saved = Saved.of(handler.ctx)
-                await handler.cancel_run()
-                await ax.aconfirm(event.ax_task_id, by="ops")
-                break
+        card, saved = await put_away(made)
+        await ax.aconfirm(card.ax_task_id, by="ops")
         handler = made.run(ctx=Saved.again(made, saved))
         return [each.content for each in await asyncio.wait_for(turn(handler, lambda card: None, cards), 10)]
 
@@ -112,13 +112,7 @@ def test_two_workflows_resumed_from_one_context_refund_once(refund: Any, refunde
 
     async def main() -> list[list[str]]:
         made = ask(refund, {"order": "7"})
-        handler = made.run("go")
-        async for event in handler.stream_events():
-            if isinstance(event, ApprovalRequired):
-                card = event
-                saved = Saved.of(handler.ctx)
-                await handler.cancel_run()
-                break
+        card, saved = await put_away(made)
         handlers = [made.run(ctx=Saved.again(made, saved)) for _ in range(3)]
         for each in handlers:
             each.ctx.send_event(card.answer("approve", by="ann"))
@@ -138,13 +132,8 @@ def test_a_decided_call_leaves_nothing_waiting_behind(ax: AX, refund: Any, refun
 
     async def main() -> None:
         made = agent([refund], [("refund", {"order": "7"})], [("refund", {"order": "8"})], "done")
-        handler = made.run("go")
-        async for event in handler.stream_events():
-            if isinstance(event, ApprovalRequired):
-                saved = Saved.of(handler.ctx)
-                await handler.cancel_run()
-                await ax.aconfirm(event.ax_task_id, by="ops")
-                break
+        card, saved = await put_away(made)
+        await ax.aconfirm(card.ax_task_id, by="ops")
         handler = made.run(ctx=Saved.again(made, saved))
         async for event in handler.stream_events():
             if isinstance(event, ApprovalRequired):
