@@ -1,9 +1,6 @@
 """Nothing blocks the event loop: agents run under blockbuster, as LangGraph's development server does."""
 
 import asyncio
-import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -17,9 +14,9 @@ from langgraph.types import Command
 
 from ax_adapters.langchain import AXControlToolkit, AXMiddleware, AXToolkit, wrap_tools
 from ax_core import AX, Policy
+from support import script
 from support.fresh import fresh
 from support.scripted import Scripted, answers
-from support.surroundings import SURROUNDINGS
 
 THREAD = {"configurable": {"thread_id": "T"}}
 SCRIPT = [
@@ -122,10 +119,4 @@ async def main():
 
 asyncio.run(main())
 """
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **SURROUNDINGS},
-    )
-    assert done.stdout.strip() == "['4']", done.stderr
+    assert script.run(code, tmp_path, PYTHONWARNINGS="ignore") == "['4']"

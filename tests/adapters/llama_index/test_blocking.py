@@ -2,9 +2,6 @@
 
 # No postponed annotations: LlamaIndex compares the raw ones of a tool with Context.
 import asyncio
-import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,10 +12,10 @@ from llama_index.core.utils import get_tokenizer
 
 from ax_adapters.llama_index import ApprovalRequired, AXControlToolSpec, AXToolSpec, wrap_tools
 from ax_core import AX, Policy
+from support import script
 from support.fresh import fresh
 from support.llama import agent
 from support.llama_tools import AADD, ADD, QUERY
-from support.surroundings import SURROUNDINGS
 
 
 def test_no_blocking_call_on_the_loop(tmp_path: Path) -> None:
@@ -106,13 +103,7 @@ async def main():
 asyncio.run(main())
 """
 
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **SURROUNDINGS},
-    )
-    assert done.stdout.strip() == "['4']", done.stderr
+    assert script.run(code, tmp_path, PYTHONWARNINGS="ignore") == "['4']"
 
 
 def test_sixty_four_parallel_calls_overlap(ax: AX) -> None:
