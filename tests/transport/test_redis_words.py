@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hiredis
 import pytest
 
 from ax_core.ports import Job
@@ -12,7 +13,6 @@ from ax_core.transport.redis import wire
 
 def test_without_hiredis_it_says_the_same(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever package writes the words: umlauts, numbers and bytes arrive as they were sent."""
-    hiredis = pytest.importorskip("hiredis")
     assert wire.pack is hiredis.pack_command
     for pack in (wire.pack, None):
         monkeypatch.setattr(wire, "pack", pack)
