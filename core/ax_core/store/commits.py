@@ -1,7 +1,8 @@
 """Shared commits: concurrent callers' operations go into one transaction, and each is answered after COMMIT.
 
-Whoever finds nobody leading leads (see :mod:`.line`): it takes what is in line, runs each operation under a savepoint
-of its own, commits once, and hands the lead to the next that waits. A caller that is alone pays nothing for this.
+Whoever finds nobody leading leads (see :mod:`.line`): it takes what is in line, runs each operation, commits once, and
+hands the lead to the next that waits. If one of several fails they all run again, each under a savepoint of its own.
+A caller that is alone pays nothing for this.
 Callers on an event loop never lead on it: a helper thread does.
 """
 
@@ -122,7 +123,7 @@ class Commits:
         if not batch:
             return
         self._stage, self._batch = _WORKING, batch
-        if self._commit(batch):
+        if self._commit(batch) or (len(batch) > 1 and self._commit(batch, apart=True)):
             self._settle()
         else:
             # It failed as a whole: find out whose operation it is, and let the others pass.
@@ -161,8 +162,12 @@ class Commits:
 
     # -- committing ------------------------------------------------------------------------------------------
 
-    def _commit(self, batch: Sequence[Item]) -> bool:
-        """Run and commit; False: it failed as a whole, and nothing of it is stored."""
+    def _commit(self, batch: Sequence[Item], apart: bool = False) -> bool:
+        """Run and commit; False: it failed as a whole, and nothing of it is stored.
+
+        Args:
+            apart: an operation that fails is undone alone. That costs two statements for each.
+        """
         alone = len(batch) == 1
         try:
             raw = self._raw or self._opened()
@@ -179,7 +184,7 @@ class Commits:
             return True
         try:
             for item in batch:
-                if not (self._run_alone(cursor, item) if alone else self._run_beside(raw, cursor, item)):
+                if not (self._run_apart(raw, cursor, item) if apart else self._run(cursor, item)):
                     self._rollback(raw)
                     return alone
             for item in batch:
@@ -195,7 +200,7 @@ class Commits:
             faults.point(item.name + ".after_commit")
         return True
 
-    def _run_alone(self, cursor: Any, item: Item) -> bool:
+    def _run(self, cursor: Any, item: Item) -> bool:
         assert item.op is not None
         item.error, item.tx = None, Tx(cursor, self._dialect)
         try:
@@ -205,10 +210,10 @@ class Commits:
             return False
         return True
 
-    def _run_beside(self, raw: Any, cursor: Any, item: Item) -> bool:
+    def _run_apart(self, raw: Any, cursor: Any, item: Item) -> bool:
         """Run one of several; False: its error ended the whole transaction."""
         cursor.execute("SAVEPOINT op")
-        if not self._run_alone(cursor, item):
+        if not self._run(cursor, item):
             if not raw.in_transaction:
                 return False
             cursor.execute("ROLLBACK TO op")
