@@ -122,6 +122,37 @@ def test_a_claim_for_which_nothing_is_looked_up_is_known_as_well(
     assert seen == ["execute" if home.url.startswith("postgresql") else "commit"] * (2 if committed else 3)
 
 
+def test_a_request_that_another_took_while_its_claim_was_lost_is_the_others(
+    ax: AX, home: Home, acted: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task of the same request is there, and looks like the own claim to anybody who does not know its id."""
+    ax.call("act", {"n": 0})
+    acted.clear()
+    real = writes.Writes.commit
+
+    def commit(*args: Any) -> Any:
+        monkeypatch.setattr(writes.Writes, "commit", real)
+        home.cut()
+        with AX(home.url) as other:
+            other.register(
+                lambda n: acted.append(n) or n, name="act", schema=ANY, policy={"effect": "unsafe"}
+            )
+            other.call("act", {"n": 1}, request_id="r")
+        return real(*args)
+
+    monkeypatch.setattr(writes.Writes, "commit", commit)
+    assert ax.call("act", {"n": 1}, request_id="r") == 1
+    assert acted == [1]
+
+
+def test_a_claim_is_the_proof_of_its_own_commit(ax: AX, home: Home) -> None:
+    """No row is written only so that the commit can be looked up."""
+    ax.call("act", {"n": 0})
+    before = home.ask("SELECT COUNT(*) FROM ax_commit")
+    ax.call("act", {"n": 1}, request_id="r", key="order 7")
+    assert home.ask("SELECT COUNT(*) FROM ax_commit") == before
+
+
 def test_an_outcome_that_finds_its_task_moved_needs_a_transaction_after_all(
     ax: AX, acted: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

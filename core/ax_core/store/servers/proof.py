@@ -35,12 +35,15 @@ def landed(tx: ServerTx, proof: Proof) -> bool:
     """Whether the row is there for good; asked in a transaction that is to be rolled back."""
     if tx.insert_new(proof.table, proof.row):
         return False
-    if proof.table != "ax_audit":
-        return True
-    # Somebody else may have written the next entry of the same trail: theirs has another hash.
-    found = tx.one(
-        "SELECT hash FROM ax_audit WHERE task_id = :task_id AND seq = :seq",
-        task_id=proof.row[0],
-        seq=proof.row[1],
-    )
-    return bool(found and found[0] == proof.row[-1])
+    if proof.table == "ax_audit":
+        # Somebody else may have written the next entry of the same trail: theirs has another hash.
+        found = tx.one(
+            "SELECT hash FROM ax_audit WHERE task_id = :task_id AND seq = :seq",
+            task_id=proof.row[0],
+            seq=proof.row[1],
+        )
+        return bool(found and found[0] == proof.row[-1])
+    if proof.table == "ax_task":
+        # Somebody else's task may have the same request: it has another id.
+        return tx.one("SELECT 1 FROM ax_task WHERE id = :id", id=proof.row[0]) is not None
+    return True

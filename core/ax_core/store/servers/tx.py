@@ -67,7 +67,8 @@ class ServerTx(Tx):
         self._joined(joined, row[:] + entry[:], Proof("ax_audit", entry[:]))
 
     def insert_unless(self, table: str, row: tuple[Any, ...], exists: str, values: tuple[Any, ...]) -> bool:
-        return self._write(self.dialect.insert_unless(table, len(row), exists), row[:] + values) == 1
+        sql = self.dialect.insert_unless(table, len(row), exists)
+        return self._joined(sql, row[:] + values, Proof(table, row[:]))
 
     def one(self, sql: str, **params: Any) -> Any:
         self._read(sql, params)
