@@ -27,3 +27,9 @@ def call(x: int) -> int:
     """Submit and wait."""
     found: int = ax.call("nothing", {"x": x})
     return found
+
+
+async def acall(x: int) -> int:
+    """Submit and wait, on an event loop."""
+    found: int = await ax.acall("nothing", {"x": x})
+    return found

@@ -2,7 +2,8 @@
 
 A row ``{"width": w, "calls": n}`` is answered with the seconds that n calls took, w in flight, and the median of one.
 The module is one of ``rival_*`` or ``queue_ax``: its ``call`` submits and waits, on a thread or, where it is a
-coroutine function, on a loop; a module whose client is not for threads has ``send`` and ``wait`` instead.
+coroutine function, on a loop; one that has ``acall`` too makes many calls with that. A module whose client is not for
+threads has ``send`` and ``wait`` instead.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def threads(call: Callable[[int], Any]) -> Block:
 
 
 def coroutines(call: Callable[[int], Any]) -> Block:
-    """A coroutine for each call in flight, on one loop."""
+    """A coroutine for each call in flight, on a loop that lives as long as the client."""
     loop = asyncio.new_event_loop()
 
     async def work(calls: int) -> list[float]:
@@ -85,7 +86,10 @@ def block_of(module: Any) -> Block:
     """How a module's calls are kept in flight."""
     if hasattr(module, "send"):
         return windows(module.send, module.wait)
-    return coroutines(module.call) if inspect.iscoroutinefunction(module.call) else threads(module.call)
+    if not hasattr(module, "acall"):
+        return coroutines(module.call) if inspect.iscoroutinefunction(module.call) else threads(module.call)
+    one, many = threads(module.call), coroutines(module.acall)
+    return lambda width, calls: one(width, calls) if width == 1 else many(width, calls)
 
 
 def main(name: str) -> None:
