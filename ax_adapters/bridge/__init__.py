@@ -10,6 +10,7 @@ from .ordinals import Ordinals, ordinals
 from .perform import Wants, aperform, perform
 from .policies import Binding, check_names, policies_for, tell_undeclared
 from .refusals import ON_REFUSAL, REFUSALS_BEFORE_RAISING, Refusals, check_on_refusal, refusals
+from .shadows import Shadows
 
 __all__ = [
     "CANCEL",
@@ -28,6 +29,7 @@ __all__ = [
     "Own",
     "Refusals",
     "Responded",
+    "Shadows",
     "Wants",
     "adecide",
     "aperform",

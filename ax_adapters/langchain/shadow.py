@@ -16,7 +16,7 @@ from langchain_core.tools import BaseTool
 
 from ax_core import AXError
 
-from ..bridge import Binding, is_entered, refusals
+from ..bridge import Binding, Shadows, is_entered, refusals
 from .arguments import refused_by_framework, unknown_arguments
 from .direct import flag, withhold
 from .dispatching import adispatch, aput_on_record, arefuse, dispatch, put_on_record, refuse
@@ -27,11 +27,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def shadow_class(base: type[BaseTool], binding: Binding) -> type[BaseTool]:
     """The subclass of ``base`` for a binding; made once for both."""
-    cache: dict[Any, type[BaseTool]] = binding.ax.__dict__.setdefault("_langchain_shadows", {})
-    key = (base, binding)
-    if key not in cache:
-        cache[key] = _make(base, binding)
-    return cache[key]
+    return binding.ax.extension(Shadows).of(base, binding, _make)
 
 
 def shadow(tool: BaseTool, binding: Binding) -> BaseTool:

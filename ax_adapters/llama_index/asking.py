@@ -13,7 +13,7 @@ from ax_core import AX, InvalidArguments, Task
 from ..bridge import Decision, adecide
 from .events import ApprovalDecision, ApprovalRequired
 from .step import Step, pauses
-from .waking import sleep
+from .waking import Waking
 
 
 def wait_of(request_id: str) -> str:
@@ -50,7 +50,7 @@ class Question:
                 timeout=self._left(),
             )
         except pauses():
-            sleep(self._ax, self._request, self._task.id, self._step.ctx)
+            self._ax.extension(Waking).sleep(self._request, self._task.id, self._step.ctx)
             raise
         return (
             None if said.decision == "decided" else Decision(said.decision, said.by, said.args, said.message)
@@ -75,7 +75,7 @@ class Question:
             WaitingForEvent: always.
         """
         self._show(problem)
-        sleep(self._ax, self._request, self._task.id, self._step.ctx)
+        self._ax.extension(Waking).sleep(self._request, self._task.id, self._step.ctx)
         # In the place of the wait that was answered: a second one would be woken by the same event as the first.
         raise self._step.waiting(wait_of(self._request), ApprovalDecision, self._what)
 

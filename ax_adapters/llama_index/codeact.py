@@ -10,12 +10,19 @@ from typing import Any
 
 from llama_index.core.tools import BaseTool, FunctionTool, ToolOutput
 
-from ax_core import PolicyError
+from ax_core import AX, PolicyError
 
 _NEEDED = (
     "a CodeActAgent describes these tools to its model, but runs the code in a sandbox of yours: give the sandbox "
     "ax_adapters.llama_index.functions(tools), for plain functions in it do not go through AX"
 )
+
+
+class Handed:
+    """The names of one AX's tools that were handed to a sandbox."""
+
+    def __init__(self, _: AX) -> None:
+        self.names: set[str] = set()
 
 
 def functions(tools: Iterable[BaseTool]) -> dict[str, Callable[..., Any]]:
@@ -43,7 +50,7 @@ def functions(tools: Iterable[BaseTool]) -> dict[str, Callable[..., Any]]:
             )
         made[name] = _through(tool, name)
         if (binding := type(tool).__ax_binding__) is not None:  # type: ignore[attr-defined]
-            binding.ax.__dict__.setdefault("_llama_index_functions", set()).add(name)
+            binding.ax.extension(Handed).names.add(name)
     return made
 
 
@@ -56,7 +63,7 @@ def real_fn(base: type) -> property:
         if sys._getframe(1).f_code.co_name != "_get_tool_fns":
             return fn
         ax = type(self).__ax_binding__.ax
-        if self.metadata.name not in ax.__dict__.get("_llama_index_functions", ()):
+        if self.metadata.name not in ax.extension(Handed).names:
             ax.warn_once(_NEEDED)
         return _through(self, getattr(fn, "__name__", self.metadata.name))
 

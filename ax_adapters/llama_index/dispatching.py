@@ -20,7 +20,7 @@ from .place import Place, known_place, place_of
 from .registering import registered
 from .results import ErrorAnswer, as_output, noted, refusal
 from .step import Step, pauses
-from .waking import awake
+from .waking import Waking
 
 
 def dispatch(binding: Binding, pending: Pending, base: type | None, door: str = "call") -> Any:
@@ -76,7 +76,7 @@ async def _see_through(binding: Binding, call: Call, step: Step | None) -> Answe
     request = call.request_id
     if step is None or not step.can_pause or request is None:
         return await binding.ax.adispatch(call, pauses())
-    awake(request)
+    binding.ax.extension(Waking).awake(request)
     try:
         answer = await _decided(binding, call, step, request)
     except AXError:

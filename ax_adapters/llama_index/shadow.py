@@ -12,7 +12,7 @@ from typing import Any
 
 from llama_index.core.tools import AsyncBaseTool, BaseTool
 
-from ..bridge import Binding, is_entered
+from ..bridge import Binding, Shadows, is_entered
 from .codeact import real_fn
 from .dispatching import adispatch, dispatch
 from .pending import MARK, learn
@@ -22,11 +22,7 @@ from .step import current_step
 
 def shadow_class(base: type[BaseTool], binding: Binding) -> type[BaseTool]:
     """The subclass of ``base`` for a binding; made once for both."""
-    cache: dict[Any, type[BaseTool]] = binding.ax.__dict__.setdefault("_llama_index_shadows", {})
-    key = (base, binding)
-    if key not in cache:
-        cache[key] = _make(base, binding)
-    return cache[key]
+    return binding.ax.extension(Shadows).of(base, binding, _make)
 
 
 def shadow(tool: BaseTool, binding: Binding) -> BaseTool:

@@ -30,68 +30,61 @@ _CLOSED = ("confirmed", "rejected", "expired", "cancelled")
 class _Sleeper:
     """A waiting call: where it can be woken, and what it waits for."""
 
-    ax: AX
     loop: asyncio.AbstractEventLoop
     ctx: Any
     task_id: str
 
 
-_sleepers: dict[str, _Sleeper] = {}
-"""By request."""
-_strong: set[asyncio.Task[None]] = set()
+class Waking:
+    """The calls of one AX that wait in this process, by request."""
 
+    def __init__(self, ax: AX) -> None:
+        self._ax = ax
+        self._sleepers: dict[str, _Sleeper] = {}
+        self._looking: set[asyncio.Task[None]] = set()
+        self._queued = ax._core.queue is not None
+        ax.on(*_CLOSED, everywhere=self._queued)(self._decided)
 
-def sleep(ax: AX, request_id: str, task_id: str, ctx: Any) -> None:
-    """This call is about to pause."""
-    if not ax.__dict__.get("_llama_index_wakes"):
-        ax.__dict__["_llama_index_wakes"] = True
-        ax.on(*_CLOSED, everywhere=_has_queue(ax))(_decided)
-    loop = asyncio.get_running_loop()
-    sleeper = _sleepers[request_id] = _Sleeper(ax, loop, ctx, task_id)
-    task = loop.create_task(_look_again(request_id, sleeper))
-    _strong.add(task)
-    task.add_done_callback(_strong.discard)
+    def sleep(self, request_id: str, task_id: str, ctx: Any) -> None:
+        """This call is about to pause."""
+        loop = asyncio.get_running_loop()
+        sleeper = self._sleepers[request_id] = _Sleeper(loop, ctx, task_id)
+        task = loop.create_task(self._look_again(request_id, sleeper))
+        self._looking.add(task)
+        task.add_done_callback(self._looking.discard)
 
+    def awake(self, request_id: str) -> None:
+        """This call is being carried out again: whatever woke it, nothing else must."""
+        self._sleepers.pop(request_id, None)
 
-def awake(request_id: str) -> None:
-    """This call is being carried out again: whatever woke it, nothing else must."""
-    _sleepers.pop(request_id, None)
+    def _decided(self, event: Event) -> None:
+        for request_id, sleeper in list(self._sleepers.items()):
+            if sleeper.task_id == event.task_id:
+                try:
+                    sleeper.loop.call_soon_threadsafe(sleeper.loop.call_later, SETTLE, self._wake, request_id)
+                except RuntimeError:  # its loop is closed: nobody waits there any more
+                    self._sleepers.pop(request_id, None)
 
-
-def _decided(event: Event) -> None:
-    for request_id, sleeper in list(_sleepers.items()):
-        if sleeper.task_id == event.task_id:
+    async def _look_again(self, request_id: str, sleeper: _Sleeper) -> None:
+        longest = TOLD_LOOK if self._queued else LAST_LOOK
+        pause = FIRST_LOOK
+        while True:
+            await asyncio.sleep(pause)
+            if self._sleepers.get(request_id) is not sleeper:
+                return
+            pause = min(longest, pause * 1.5)
             try:
-                sleeper.loop.call_soon_threadsafe(sleeper.loop.call_later, SETTLE, _wake, request_id)
-            except RuntimeError:  # its loop is closed: nobody waits there any more
-                _sleepers.pop(request_id, None)
+                task = await self._ax.aget(sleeper.task_id)
+            except StoreError:  # away for a while; nothing is decided by that
+                continue
+            except AXError:  # closed meanwhile: whoever opens it again is told
+                return
+            if task.state is not State.CONFIRMING:
+                self._wake(request_id)
+                return
 
-
-def _has_queue(ax: AX) -> bool:
-    return ax._core.queue is not None
-
-
-async def _look_again(request_id: str, sleeper: _Sleeper) -> None:
-    longest = TOLD_LOOK if _has_queue(sleeper.ax) else LAST_LOOK
-    pause = FIRST_LOOK
-    while True:
-        await asyncio.sleep(pause)
-        if _sleepers.get(request_id) is not sleeper:
-            return
-        pause = min(longest, pause * 1.5)
-        try:
-            task = await sleeper.ax.aget(sleeper.task_id)
-        except StoreError:  # away for a while; nothing is decided by that
-            continue
-        except AXError:  # closed meanwhile: whoever opens it again is told
-            return
-        if task.state is not State.CONFIRMING:
-            _wake(request_id)
-            return
-
-
-def _wake(request_id: str) -> None:
-    # Once: each event that fits would have the waiting step executed once more.
-    sleeper = _sleepers.pop(request_id, None)
-    if sleeper is not None:
-        sleeper.ctx.send_event(ApprovalDecision(ax_task_id=sleeper.task_id, decision="decided"))
+    def _wake(self, request_id: str) -> None:
+        # Once: each event that fits would have the waiting step executed once more.
+        sleeper = self._sleepers.pop(request_id, None)
+        if sleeper is not None:
+            sleeper.ctx.send_event(ApprovalDecision(ax_task_id=sleeper.task_id, decision="decided"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..clock import Clock
 from ..dispatch import Override, current_override
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from .serve import Serving
+
+T = TypeVar("T")
 
 
 class AX(Tooling, Calls, Trails, Verbs, Listening, Purging):
@@ -63,6 +65,7 @@ class AX(Tooling, Calls, Trails, Verbs, Listening, Purging):
             raise PolicyError(f"imports={imports!r} must be a list of module names")
         self._core = Core(url, engine, Settings.of(settings), clock, queue, imports)
         self._ns = "default"
+        self._extensions: dict[Callable[[AX], Any], Any] = {}
 
     def _through(self, tool: Tool[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given = inspect.signature(tool.fn).bind(*args, **kwargs)
@@ -136,12 +139,22 @@ class AX(Tooling, Calls, Trails, Verbs, Listening, Purging):
             )
         return self._core.hooks.on(*names, everywhere=everywhere)
 
+    def extension(self, kind: Callable[[AX], T]) -> T:
+        """The one object of a kind that lives with this AX: where an adapter keeps what it must remember.
+
+        Args:
+            kind: makes it when it is first asked for; its name in this AX, too.
+        """
+        found: T | None = self._extensions.get(kind)
+        # Of two threads that ask first, both get what the first of them kept.
+        return self._extensions.setdefault(kind, kind(self)) if found is None else found
+
     def for_namespace(self, ns: str) -> AX:
         """The same store for another tenant, who sees nothing of this one. Tools are shared."""
         if not isinstance(ns, str) or not ns or len(ns) > 64 or not ns.isprintable():
             raise PolicyError("a namespace is 1 to 64 printable characters")
         other = AX.__new__(AX)
-        other._core, other._ns = self._core, ns
+        other._core, other._ns, other._extensions = self._core, ns, {}
         for tool in self._core.registry:
             self._core.publish(ns, tool)
         return other

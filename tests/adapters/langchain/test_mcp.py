@@ -12,7 +12,7 @@ from langchain_core.tools import StructuredTool, ToolException, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from ax_adapters.bridge import hinted
+from ax_adapters.bridge import Shadows, hinted
 from ax_adapters.langchain import AXMiddleware, wrap_tool, wrap_tools
 from ax_adapters.langchain.mcp import hints_of
 from ax_core import AX, Effect, Policy, PolicyError, State
@@ -213,7 +213,7 @@ def test_tools_that_are_built_for_each_request(server: Serving, ax: AX) -> None:
         made = wrap_tools(list(server.tools().values()), ax, policies={"send": "keyed"})
         ask(next(each for each in made if each.name == "send"), n)
     kinds = len({ax.tools.get(name).effect for name in server.tools()})
-    assert len(ax._langchain_shadows) == kinds
+    assert len(ax.extension(Shadows)) == kinds
     assert len(server.lines()) == 5
 
 
