@@ -60,18 +60,32 @@ def page(tasks: Iterable[Any], more: bool) -> str:
     return _table(rows, ("task", "tool", "state", "arguments", "result", "took")) + tail
 
 
+def run_page(runs: Iterable[Any], more: bool) -> str:
+    """A list of runs."""
+    rows = [
+        [
+            _text(each.id),
+            _mark(each.state),
+            _text(each.intent or ""),
+            _text(each.session or ""),
+            _text(each.used),
+            _text(f"{each.created_at:%Y-%m-%d %H:%M:%S}"),
+        ]
+        for each in runs
+    ]
+    tail = "<p>… and more</p>" if more else ""
+    return _table(rows, ("run", "state", "intent", "session", "tasks", "created (UTC)")) + tail
+
+
 def verdict(verdict: Any) -> str:
     """What an operator's verb did."""
     return f"<b>{'done' if verdict.done else 'not done'}</b>: {_text(verdict.message)} ({_text(verdict.task_id)})"
 
 
 def _run(run: Any) -> str:
-    used = (
-        f", {run.used_tasks}" + (f" of {run.max_tasks}" if run.max_tasks is not None else "") + " tasks used"
-    )
     about = f": {_text(run.intent)}" if run.intent else ""
     session = f", session {_text(run.session)}" if run.session else ""
-    return f"<p><b>run</b> {_text(run.id)}{about} {_mark(run.state)}{session}{used}</p>"
+    return f"<p><b>run</b> {_text(run.id)}{about} {_mark(run.state)}{session}, {_text(run.used)} used</p>"
 
 
 def _rows(tree: Any, depth: int) -> list[list[str]]:

@@ -131,6 +131,31 @@ def test_a_tree_shows_the_run_with_its_budget_and_its_tasks(axd: Axd, record: An
         assert word in out
 
 
+def test_runs_are_listed_with_what_they_used_and_filtered(axd: Axd, record: Any, ax: AX) -> None:
+    with ax.run(intent="outer", session="user-7"), ax.run(intent="inner"):
+        ax.call("search", {"text": "x"})
+    listed = axd.json("runs")["runs"]
+    assert [run["intent"] for run in listed] == ["inner", "outer", "refund order 7"]
+    assert listed[0]["ax_parent_run_id"] == listed[1]["ax_run_id"]
+    out = axd("runs").out
+    for word in (record.run[-12:], "refund order 7", "of 50 tasks", "user-42", "PAUSED"):
+        assert word in out
+    assert [run["ax_run_id"] for run in axd.json("runs", "--session", "user-42")["runs"]] == [record.run]
+    assert [run["intent"] for run in axd.json("runs", "--state", "done")["runs"]] == ["inner", "outer"]
+    assert "no such runs" in axd("runs", "--state", "dead").out
+    refused = axd("runs", "--state", "sleeping")
+    assert (refused.code, "no state of a run is named SLEEPING" in refused.err) == (2, True)
+
+
+def test_pages_of_runs_follow_each_other_too(axd: Axd, record: Any, ax: AX) -> None:
+    with ax.run(intent="later"):
+        pass
+    first = axd.json("runs", "--limit", "1")
+    assert "more: --after" in axd("runs", "--limit", "1").out
+    second = axd.json("runs", "--limit", "1", "--after", first["after"][-12:])
+    assert [run["ax_run_id"] for run in second["runs"]] == [record.run]
+
+
 def test_sub_runs_stand_under_their_run(axd: Axd, ax: AX) -> None:
     with ax.run(intent="outer") as outer, ax.run(intent="inner"):
         ax.call("search", {"text": "x"})

@@ -100,6 +100,14 @@ def test_a_tree(ax: AX) -> None:
     assert "&nbsp;" in inner
 
 
+def test_a_page_of_runs(ax: AX) -> None:
+    with ax.run(intent="<i>refund</i>", session="s"):
+        pass
+    said = shown(ax.runs())
+    assert "<i>refund</i>" in said and "0 of 50 tasks" in said and "and more" not in said
+    assert "and more" in shown(ax.runs(limit=1))
+
+
 def test_a_page(ax: AX) -> None:
     """Newest first, and whether there are more."""
     for n in range(3):

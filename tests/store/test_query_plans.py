@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ax_core import AX, AXError, State
+from ax_core import AX, AXError, RunState, State
 from ax_core.store import queries
 from ax_core.store.dialects import Dialect
 from ax_core.store.tx import Tx
@@ -21,7 +21,7 @@ ANY = {"properties": {"x": {}}}
 NEWEST_FIRST = re.compile(r"ORDER BY id DESC LIMIT")
 # A partial index: only what it is asked for is in it.
 FEW = "SEARCH ax_task USING INDEX ix_task_half_open (attempt_open=?)"
-WALKS = "SCAN ax_task USING INDEX sqlite_autoindex_ax_task_1"
+WALKS = {f"SCAN ax_{of} USING INDEX sqlite_autoindex_ax_{of}_1" for of in ("task", "run")}
 WRITES = ("INSERT", "UPDATE", "DELETE")
 COUNTS = "SELECT state, COUNT(*) FROM ax_task WHERE ns = :ns AND state <> 'SUCCESS'"
 
@@ -121,6 +121,10 @@ def everything(ax: AX) -> None:
     ax.tasks(since=datetime.now(UTC))
     ax.tasks(after=ax.tasks(limit=2).after)
     ax.tasks()
+    for kind in RunState:
+        ax.runs(state=kind)
+    ax.runs(session="one")
+    ax.runs(after=ax.runs(limit=1).after)
     ax._core.db.read(lambda tx: queries.counts(tx, "default"))
     with suppress(AXError):
         ax.rollback(run.id, by="ops")
@@ -137,7 +141,7 @@ def test_no_question_walks_through_all_tasks_or_runs(ax: AX, asked: Asked) -> No
         for sql in asked.sql
         if not sql.startswith(COUNTS)
         for step in asked.plan(ax, sql)
-        if step.startswith("SCAN") and step != FEW and not (step == WALKS and NEWEST_FIRST.search(sql))
+        if step.startswith("SCAN") and step != FEW and not (step in WALKS and NEWEST_FIRST.search(sql))
     }
     assert scans == set()
 
@@ -172,6 +176,23 @@ def test_a_list_newest_first_is_sorted_by_its_index(
     plan = asked.plan(ax, asked.list())
     assert plan[0] == f"SEARCH ax_task USING INDEX {index}"
     assert not any("TEMP B-TREE" in step for step in plan)
+
+
+@pytest.mark.parametrize(
+    "filters,index",
+    [
+        ({"session": "one"}, "ix_run_session (ns=? AND session=?)"),
+        ({"state": ["OPEN", "PAUSED"]}, "ix_run_state (ns=? AND state=?)"),
+        ({"after": "x"}, "sqlite_autoindex_ax_run_1 (id<?)"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_list_of_runs_is_found_by_its_index(
+    ax: AX, asked: Asked, filters: dict[str, Any], index: str
+) -> None:
+    asked.sql.clear()
+    ax.runs(**filters)
+    assert asked.plan(ax, asked.list())[0] == f"SEARCH ax_run USING INDEX {index}"
 
 
 def test_a_tree_is_found_by_its_run_and_its_root(ax: AX, asked: Asked) -> None:

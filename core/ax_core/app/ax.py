@@ -18,6 +18,7 @@ from .calls import Calls
 from .core import Core
 from .listening import Listening
 from .purge import Purging
+from .run_list import RunList
 from .runs import RunBlock
 from .tooling import Tooling
 from .trail import Trails
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class AX(Tooling, Calls, Trails, Verbs, Listening, Purging):
+class AX(Tooling, Calls, Trails, Verbs, RunList, Listening, Purging):
     """The controlled execution layer: every call through it is recorded before it acts.
 
     Nothing is opened before the first use: no file, no thread, no connection.

@@ -20,6 +20,7 @@ from .history import audit, tree
 from .inbox import inbox
 from .migrate import migrate
 from .purge import purge
+from .runs import runs
 from .scheduler import scheduler
 from .show import show
 from .states import as_text, states
@@ -37,7 +38,7 @@ Ids may be cut to six or more of their first or last characters. Only `axd worke
 Exit codes: 0 done, 1 it did not apply (what was decided is printed), 2 wrong usage or no record."""
 
 GROUPS: dict[str, tuple[Command, ...]] = {
-    "Look": (inbox, tasks, show, tree, audit, tools, states, doctor),
+    "Look": (inbox, tasks, runs, show, tree, audit, tools, states, doctor),
     "Decide": (confirm, reject, cancel, requeue, resolve, extend, rollback, pause, resume),
     "Run": (worker, scheduler, watch),
     "Keep": (migrate, purge),

@@ -48,14 +48,7 @@ def _grown(tree: Tree, into: Branch | None = None) -> Branch:
 
 
 def _budget(tree: Tree) -> str | None:
-    run = tree.run
-    if run.implicit:
-        return None
-    return (
-        f"{run.used_tasks} of {run.max_tasks} tasks"
-        if run.max_tasks is not None
-        else f"{run.used_tasks} tasks"
-    )
+    return None if tree.run.implicit else tree.run.used
 
 
 def _leaf(task: Task) -> Any:

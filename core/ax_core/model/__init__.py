@@ -1,6 +1,6 @@
 """The nouns of AX as frozen data: rows as the store keeps them, and what users read."""
 
-from .nouns import Attempt, AuditEntry, Budget, Page, Run, Task, TaskHandle, Tree, Verdict
+from .nouns import Attempt, AuditEntry, Budget, Page, Run, RunPage, Task, TaskHandle, Tree, Verdict
 from .rows import (
     PURGED,
     ApprovalRow,
@@ -27,6 +27,7 @@ __all__ = [
     "Page",
     "RequestRow",
     "Run",
+    "RunPage",
     "RunRow",
     "Task",
     "TaskHandle",

@@ -129,6 +129,11 @@ class Run:
     ended_at: datetime | None
     implicit: bool = False
 
+    @property
+    def used(self) -> str:
+        """How much of its tasks is used, in words."""
+        return f"{self.used_tasks}{'' if self.max_tasks is None else f' of {self.max_tasks}'} tasks"
+
 
 @dataclass(frozen=True, slots=True)
 class Tree:
@@ -189,6 +194,16 @@ class Page(NamedTuple):
 
     def _repr_html_(self) -> str:
         return html.page(self.tasks, self.after is not None)
+
+
+class RunPage(NamedTuple):
+    """A page of runs, newest first, and the cursor of the next one (None: that was the last)."""
+
+    runs: tuple[Run, ...]
+    after: str | None
+
+    def _repr_html_(self) -> str:
+        return html.run_page(self.runs, self.after is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy import Connection
 
-HEAD = "0003"
+HEAD = "0004"
 """The newest revision; a test keeps it equal to the migrations' own head."""
 VERSION_TABLE = "ax_version"
 

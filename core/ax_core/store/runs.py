@@ -56,6 +56,32 @@ def children(tx: Tx, run_id: str) -> list[RunRow]:
     return [RunRow(*row) for row in tx.all(_CHILDREN, run_id=run_id)]
 
 
+def newest(
+    tx: Tx,
+    ns: str,
+    *,
+    states: tuple[str, ...] = (),
+    session: str | None = None,
+    before: str | None = None,
+    limit: int = 50,
+) -> list[RunRow]:
+    """Runs, newest first, before the id ``before``."""
+    where, params = ["ns = :ns"], {"ns": ns, "limit": limit}
+    for condition, name, value in (("session =", "session", session), ("id <", "before", before)):
+        if value is not None:
+            where.append(f"{condition} :{name}")
+            params[name] = value
+    if states:
+        names = {f"state{i}": state for i, state in enumerate(states)}
+        where.append(f"state IN ({', '.join(':' + n for n in names)})")
+        params |= names
+        # The index by state holds the unfinished ones; say so, or it is not used.
+        if set(states) <= {RunState.OPEN, RunState.PAUSED}:
+            where.append("(state IN ('OPEN', 'PAUSED') OR reason = 'rolling_back')")
+    sql = f"SELECT {_COLUMNS} FROM ax_run WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT :limit"
+    return [RunRow(*row) for row in tx.all(sql, **params)]
+
+
 def ended_implicit(task: TaskRow, state: RunState, reason: Reason, now: Micros) -> RunRow:
     """A row for a run that was never opened on purpose, to say that it is over."""
     nothing: dict[str, Any] = dict.fromkeys(RunRow._fields)

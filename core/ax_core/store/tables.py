@@ -85,6 +85,7 @@ _index(
     run.c.id,
     where="state IN ('OPEN', 'PAUSED') OR reason = 'rolling_back'",
 )
+_index("ix_run_session", run.c.ns, run.c.session, run.c.id, where="session IS NOT NULL")
 _index("ix_request_task", request.c.task_id)
 _index("ix_run_rolling", run.c.reason, run.c.id, where="reason = 'rolling_back'")
 
