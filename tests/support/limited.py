@@ -13,7 +13,7 @@ TWO, TEN = 2, 10
 
 
 def register(ax: AX, outside: Outside) -> None:
-    """``two_at_once`` has places for two, ``ten_a_second`` a rate; ``both`` has both."""
+    """``two_at_once`` has places for two, ``ten_a_second`` a rate, ``both`` has both; ``slow`` has a queue of its own."""
 
     def noting(subject: str, dwell: float = 0.0, gate: str = "") -> str:
         outside.ask("note", kind="in", subject=subject, pid=os.getpid())
@@ -24,13 +24,14 @@ def register(ax: AX, outside: Outside) -> None:
         outside.ask("note", kind="out", subject=subject, pid=os.getpid())
         return subject
 
-    def made(name: str, **limits: Any) -> None:
-        ax.register(noting, name=name, policy=Policy(Effect.IDEMPOTENT, where="worker", **limits))
+    def made(name: str, where: str = "worker", **limits: Any) -> None:
+        ax.register(noting, name=name, policy=Policy(Effect.IDEMPOTENT, where=where, **limits))
 
     made("unlimited")
     made("two_at_once", concurrency=TWO)
     made("ten_a_second", rate=f"{TEN}/second")
     made("both", rate="100/second", concurrency=1)
+    made("slow", "worker:slow")
 
 
 def most_at_once(entries: list[Row]) -> int:

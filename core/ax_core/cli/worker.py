@@ -34,7 +34,8 @@ def worker(
     concurrency
         How many tasks at the same time.
     queues
-        Which queues to fetch from, as mail,default: what comes by the first goes before what comes by the next.
+        Which queues to fetch from, as mail,default: what comes by the first goes before what comes by the next. Of
+        default,reports:2 the second has two slots of its own, beside those that the others share.
     factory
         The name is a function that makes the AX.
     drain

@@ -20,7 +20,7 @@ TOGETHER_SECONDS = 0.005
 
 
 class Fetching:
-    """One loop per worker.
+    """One loop per crew of a worker.
 
     Args:
         upkeep: told when the queue last brought something.

@@ -51,15 +51,14 @@ def state_of(worker: Worker) -> dict[str, Any]:
     why = None
     if polled is None:
         why = "the queue has not answered yet"
-    elif polled > SILENT_SECONDS and worker.slots.free > 0:
+    elif polled > SILENT_SECONDS and worker.running < worker.concurrency:
         why = f"the queue has not answered for {polled:.0f} s"
-    running = worker.slots.size - worker.slots.free
     return {
         "ok": why is None,
         "why": why,
         "last_poll_seconds": None if polled is None else round(polled, 3),
-        "running": running,
-        "concurrency": worker.slots.size,
+        "running": worker.running,
+        "concurrency": worker.concurrency,
         "queues": list(worker.queues),
         "in_line": worker.in_line,
         "leaked_threads": worker.leaked,

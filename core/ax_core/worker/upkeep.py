@@ -35,12 +35,13 @@ Also how many a busy worker sends again in a lease.
 
 
 class Upkeep:
-    """One thread per worker.
+    """One thread per crew of a worker.
 
     Args:
         begin: begins tasks of one namespace in slots: (task id, namespace, what the queue handed out for it).
         room: how many may be begun now.
         queues: what goes by others is not looked for.
+        rollbacks: those of the worker, where these rounds are to see to them.
     """
 
     def __init__(
@@ -51,11 +52,12 @@ class Upkeep:
         begin: Callable[[Sequence[tuple[str, str, Delivery | None]]], int],
         room: Callable[[], int],
         queues: Collection[str],
+        rollbacks: Rollbacks | None = None,
     ) -> None:
         self._core, self._source, self._slots, self._begin, self._room = core, source, slots, begin, room
         self._queues = queues
         self.lines: Lines | None = None
-        self._rollbacks = Rollbacks(core)
+        self._rollbacks = rollbacks
         self._due: list[tuple[Micros, Job]] = []
         self._bell = threading.Condition()
         self._closed = self._stopped = False
@@ -92,7 +94,8 @@ class Upkeep:
     def close(self) -> None:
         """Begin nothing more; what runs is kept on."""
         self._closed = True
-        self._rollbacks.close()
+        if self._rollbacks is not None:
+            self._rollbacks.close()
 
     def stop(self) -> None:
         """No further round."""
@@ -118,7 +121,8 @@ class Upkeep:
             for delivery in self._source.reclaim(2 * heartbeat, room):
                 self._begin([(delivery.job.task_id, delivery.job.ns, delivery)])
         self._look_sometimes(now)
-        self._rollbacks.round()
+        if self._rollbacks is not None:
+            self._rollbacks.round()
 
     def _look_sometimes(self, now: float) -> None:
         lease = self._core.settings.lease

@@ -8,20 +8,15 @@ from collections.abc import Sequence
 
 from ..app import AX
 from ..errors import PolicyError
-from ..names import checked_name
-from ..ports import Limiter, Source
-from .acks import Acks
-from .bench import Bench
+from ..ports import Limiter
 from .cells import Cells
-from .fetching import Fetching
+from .crew import Crew, manned
 from .guard import Guard
 from .lifespan import Lifespan, living
-from .lines import Lines
 from .pace import Pace
+from .rollbacks import Rollbacks
 from .running import Running
-from .slots import Slots
 from .target import Program
-from .upkeep import Upkeep
 
 INTERRUPT_SECONDS = 10.0
 """What killed bodies get to be recorded, once the drain is over."""
@@ -33,7 +28,8 @@ class Worker:
 
     Args:
         concurrency: tasks at the same time.
-        queues: which queues it fetches from, the first named first.
+        queues: which queues it fetches from, the first named first; ``mail:2`` has two slots of its own, which no other
+            queue can take, and takes none of the others'.
         drain: seconds that running tasks get to end once it is told to stop.
         max_rate: tasks that it begins per second at most; None: as many as there is room for.
         program: how to start processes for tools with ``isolation="process"``: the same AX, by its module and name.
@@ -59,21 +55,17 @@ class Worker:
             raise PolicyError(
                 "this AX has no queue: AX(…, queue='redis://…') or AX_QUEUE says where tasks come from"
             )
-        if concurrency < 1:
-            raise PolicyError(f"concurrency={concurrency} must be at least 1")
-        try:
-            self.queues = tuple(checked_name("queue", name) for name in queues)
-        except ValueError as error:
-            raise PolicyError(str(error)) from None
         self._ax, self._core, self._drain, self._lifespan = ax, ax._core, drain, lifespan
-        self.slots = Slots(concurrency)
-        self._pace = Pace(max_rate, self._core.clock)
+        crews = manned(queues, concurrency)
+        self.queues = tuple(name for names, _ in crews for name in names)
+        self.concurrency = sum(size for _, size in crews)
+        pace = Pace(max_rate, self._core.clock)
         self._cells = None if program is None else Cells(self._core, program)
         self._running = Running(self._core, self._cells, self.queues)
+        self._crews = [Crew(self._core, self._running, pace, names, size) for names, size in crews]
         self._stopping = threading.Event()
-        self._guard = Guard(self._core, concurrency, self.stop)
-        self._source: Source | None = None
-        self._lines: Lines | None = None
+        self._guard = Guard(self._core, self.concurrency, self.stop)
+        self._failed: Exception | None = None
 
     def run(self) -> None:
         """Work until :meth:`stop`, or until it wants to be started anew (``recycled``); then drain.
@@ -98,7 +90,7 @@ class Worker:
         try:
             with living(self._lifespan, self._ax, self._running.on_loop) as resources:
                 core.resources.update(resources)
-                self._work_on(core.post.transport.source(core.clock.new_id(), self.queues), limiter)
+                self._work(limiter)
         finally:
             if self._cells is not None:
                 self._cells.close()
@@ -117,31 +109,47 @@ class Worker:
             if limiter is not None and tool.policy.rate:
                 limiter.check()
 
-    def _work_on(self, source: Source, limiter: Limiter | None) -> None:
-        core = self._core
-        bench = Bench(core, self._running, self.slots, self._pace, Acks(source))
-        upkeep = Upkeep(core, source, self.slots, bench.begin, lambda: bench.room, self.queues)
-        self._source, bench.retry = source, upkeep.retry
-        if limiter is not None:
-            lines = Lines(limiter, core.clock, core.owner, core.settings.lease, bench.begin, upkeep.ring)
-            self._lines = bench.lines = upkeep.lines = lines
-        core.threads.spawn(upkeep.run)
+    def _work(self, limiter: Limiter | None) -> None:
+        core, crews = self._core, self._crews
+        for number, crew in enumerate(crews):
+            crew.begin(limiter, Rollbacks(core) if number == 0 else None)
         self._guard.begin()
-        log.info("worker %s: %d at once, from %s", core.owner, self.slots.size, ", ".join(self.queues))
+        log.info("worker %s: %d at once, from %s", core.owner, self.concurrency, ", ".join(self.queues))
+        fetching = [threading.Thread(target=self._fetch, args=(crew,), daemon=True) for crew in crews[1:]]
+        for each in fetching:
+            each.start()
         try:
-            Fetching(core, source, bench, self.slots, self._pace, upkeep).run(self._stopping)
+            self._fetch(crews[0])
+            for each in fetching:
+                each.join()
         finally:
-            log.info(
-                "worker %s: no more is fetched, %d still run", core.owner, self.slots.size - self.slots.free
-            )
-            upkeep.close()
-            if self._lines is not None:
-                source.give_back(self._lines.leave())
-            drained = self.slots.wait_empty(self._drain)
-            if not drained and self._cells is not None and self._cells.interrupt():
-                self.slots.wait_empty(INTERRUPT_SECONDS)
-            upkeep.stop()
-            source.close()
+            self.stop()
+            self._wind_up()
+        if self._failed is not None:
+            raise self._failed
+
+    def _fetch(self, crew: Crew) -> None:
+        """Until the worker stops; and where one crew cannot go on, the others must not hide it."""
+        try:
+            crew.fetch(self._stopping)
+        except Exception as error:
+            self._failed = error
+            self.stop()
+
+    def _wind_up(self) -> None:
+        core, clock = self._core, self._core.clock
+        log.info("worker %s: no more is fetched, %d still run", core.owner, self.running)
+        for crew in self._crews:
+            crew.close()
+        end = clock.monotonic() + self._drain
+        if not self._emptied(end) and self._cells is not None and self._cells.interrupt():
+            self._emptied(clock.monotonic() + INTERRUPT_SECONDS)
+        for crew in self._crews:
+            crew.end()
+
+    def _emptied(self, end: float) -> bool:
+        """Whether nothing runs any more, at this monotonic time at the latest."""
+        return all([c.slots.wait_empty(max(0.0, end - self._core.clock.monotonic())) for c in self._crews])
 
     def stop(self) -> None:
         """Fetch nothing more; :meth:`run` returns once what runs has ended, or the drain has. For any thread."""
@@ -162,16 +170,21 @@ class Worker:
         return self._guard.recycled
 
     @property
+    def running(self) -> int:
+        """How many tasks run."""
+        return sum(crew.running for crew in self._crews)
+
+    @property
     def seconds_since_poll(self) -> float | None:
-        """How long ago the queue last answered; None: it never did."""
-        if self._source is None:
-            return None
-        return max(0.0, self._core.clock.monotonic() - self._source.last_poll)
+        """How long ago the queue last answered, where there is room for more; None: it never did."""
+        asking = [crew for crew in self._crews if crew.slots.free > 0] or self._crews
+        silences = [crew.silence for crew in asking]
+        return None if None in silences else max(each for each in silences if each is not None)
 
     @property
     def in_line(self) -> int:
         """Tasks that wait here for the limits of their tools."""
-        return 0 if self._lines is None else len(self._lines)
+        return sum(crew.in_line for crew in self._crews)
 
     @property
     def leaked(self) -> int:
