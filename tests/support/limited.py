@@ -13,7 +13,7 @@ TWO, TEN = 2, 10
 
 
 def register(ax: AX, outside: Outside) -> None:
-    """``two_at_once`` has places for two, ``ten_a_second`` a rate, ``both`` has both; ``slow`` has a queue of its own."""
+    """``two_at_once`` has places for two, ``ten_a_second`` a rate, ``both`` both; ``slow`` has a queue of its own."""
 
     def noting(subject: str, dwell: float = 0.0, gate: str = "") -> str:
         outside.ask("note", kind="in", subject=subject, pid=os.getpid())
