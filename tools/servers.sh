@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the servers that the tests start for themselves, where they are missing: Redis, PostgreSQL and MariaDB.
+# Installs the servers that the tests start for themselves, where they are missing: Redis, PostgreSQL, MariaDB and PgBouncer.
 # Only the programs are needed. No service is started by this, and none that runs is touched; tests use ports and
 # folders of their own. Where nothing can be installed the tests that need a server are skipped (under CI they fail).
 set -eu
@@ -18,13 +18,14 @@ missing=""
 there redis-server valkey-server || missing="$missing redis"
 there postgres || missing="$missing postgresql"
 there mariadbd mysqld || missing="$missing mariadb"
+there pgbouncer || missing="$missing pgbouncer"
 [ -n "$missing" ] || exit 0
 
 if command -v apt-get >/dev/null 2>&1; then
 	as_root=""
 	if [ "$(id -u)" != 0 ]; then
 		if ! sudo -n true 2>/dev/null; then
-			echo "missing for the tests:$missing; install them (apt-get install redis-server postgresql mariadb-server)" >&2
+			echo "missing for the tests:$missing; install them (apt-get install redis-server postgresql mariadb-server pgbouncer)" >&2
 			exit 0
 		fi
 		as_root="sudo -n"
