@@ -23,7 +23,7 @@ class ServerDialect:
         name: as Alembic and SQLAlchemy call it.
         advice: (sign in the error's code or text, what to say and do), the first that fits.
         joins: a task and its audit can be written by one statement, and one statement needs no transaction around it.
-        pooled: a proxy stands between that lends each transaction a connection of the server. Noticed by :meth:`check`.
+        pooled: a proxy stands between that lends each transaction a connection of the server. See :meth:`notice`.
     """
 
     joins = False
@@ -110,6 +110,9 @@ class ServerDialect:
             StoreError: and what to do.
         """
         raise NotImplementedError
+
+    def notice(self, raw: Any, cursor: Any) -> None:
+        """See whether this connection is to a proxy."""
 
     # -- transactions ----------------------------------------------------------------------------------------
 

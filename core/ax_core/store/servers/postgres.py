@@ -112,12 +112,9 @@ class Postgres(ServerDialect):
             cursor.execute(_KILL, number)
 
     def check(self, cursor: Any) -> None:
-        version, encoding, number = cursor.execute(
-            "SELECT current_setting('server_version_num'), current_setting('server_encoding'), pg_backend_pid()"
+        version, encoding = cursor.execute(
+            "SELECT current_setting('server_version_num'), current_setting('server_encoding')"
         ).fetchone()
-        if number != cursor.connection.info.backend_pid:  # a proxy tells its clients numbers of its own
-            self.pooled, self._prepares = True, False
-            cursor.connection.prepare_threshold = None
         if int(version) < OLDEST:
             raise StoreError(
                 f"PostgreSQL {int(version) // 10000} is too old for AX: it needs {self.oldest} or newer"
@@ -127,6 +124,12 @@ class Postgres(ServerDialect):
                 f"the database keeps text as {encoding}, which has not every character: "
                 "create one with ENCODING 'UTF8'"
             )
+
+    def notice(self, raw: Any, cursor: Any) -> None:
+        cursor.execute("SELECT pg_backend_pid()", prepare=False)
+        if cursor.fetchone()[0] != raw.info.backend_pid:  # a proxy tells its clients numbers of its own
+            self.pooled, self._prepares = True, False
+            raw.prepare_threshold = None
 
     def begin(self, cursor: Any, durable: bool, names: Sequence[int] = ()) -> None:
         # In one message: several statements may go together where none has parameters.
