@@ -77,9 +77,7 @@ def test_a_schema_is_brought_up_down_and_up_again(name: str, bouncer: PgBouncer)
     assert kept(bouncer, name) == 0
 
 
-def test_two_processes_mixed_on_the_same_connections_do_each_thing_once(
-    name: str, bouncer: PgBouncer
-) -> None:
+def test_two_clients_mixed_on_the_same_connections_do_each_thing_once(name: str, bouncer: PgBouncer) -> None:
     """Seen from PostgreSQL there are three connections, for all of them."""
     acted: list[int] = []
     with AX(bouncer.url(name)) as one, AX(bouncer.url(name)) as other:

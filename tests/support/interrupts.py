@@ -27,7 +27,8 @@ class Interrupter:
 
     def run(self, work: Callable[[], Any]) -> Any:
         """Run ``work`` under the threat; raises KeyboardInterrupt if the place was reached."""
-        sys._getframe().f_trace_opcodes = True  # Python 3.12 heeds it only where it was set before the tracer was
+        # Python 3.12 heeds this only where it was set before the tracer was.
+        sys._getframe().f_trace_opcodes = True
         sys.settrace(self._enter)
         try:
             return work()
