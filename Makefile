@@ -73,7 +73,7 @@ demo: $(VENV)/.demo ## the same agent bare and under AX, side by side, on the em
 
 test: check servers $(if $(filter true,$(CI)),test-wheel,test-source) ## check, then all tests (CI=true: against the built wheel)
 
-servers: ## install Redis, PostgreSQL and MariaDB where they are missing; the tests start their own
+servers: ## install Redis, PostgreSQL, MariaDB and PgBouncer where they are missing; the tests start their own
 	@tools/servers.sh
 
 test-source: $(VENV)/.dev

@@ -27,6 +27,8 @@ class Interrupter:
 
     def run(self, work: Callable[[], Any]) -> Any:
         """Run ``work`` under the threat; raises KeyboardInterrupt if the place was reached."""
+        # Python 3.12 heeds this only where it was set before the tracer was.
+        sys._getframe().f_trace_opcodes = True
         sys.settrace(self._enter)
         try:
             return work()
@@ -37,11 +39,13 @@ class Interrupter:
         if not frame.f_code.co_filename.endswith(self._files):
             return None
         frame.f_trace = self._step  # Python 3.13 heeds the next line only where a tracer is set
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        frame.f_trace_opcodes = True
         self._before[id(frame)] = ""
         return self._step
 
     def _step(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if event == "line":  # on Python 3.13 another thread that came along here has turned it off, for all
+            frame.f_trace_opcodes = True
         if event == "opcode":
             before = self._before.get(id(frame), "")
             self._before[id(frame)] = dis.opname[frame.f_code.co_code[frame.f_lasti]]

@@ -169,6 +169,17 @@ def test_another_broker_wakes_nobody_and_says_so_at_start() -> None:
     transport.close()
 
 
+def test_over_amqp_a_message_counts_as_sent_once_the_broker_has_confirmed_it() -> None:
+    """Else what is sent to one that is gone is taken for sent; and one that stands still must not hold callers up."""
+    transport: Any = celery_app.opened(f"amqp://127.0.0.1:{free_port()}//")
+    with transport._connect() as connection:
+        asked = connection.transport_options
+    assert asked["confirm_publish"] is True
+    assert 0 < asked["read_timeout"] <= 2
+    assert 0 < asked["write_timeout"] <= 2
+    transport.close()
+
+
 @pytest.mark.parametrize("url", ["celery://no_such_module:app", "celery://json:app", "celery://"])
 def test_an_app_that_is_not_there_is_refused_at_once(url: str) -> None:
     """Before anything is sent."""

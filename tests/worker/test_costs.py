@@ -6,6 +6,8 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import astuple, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +21,13 @@ CALLS = 12
 
 
 @pytest.fixture
-def scaling(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def simulation(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The module of the simulation, which is no part of the package."""
     monkeypatch.syspath_prepend(Path(__file__).parents[2])
     known = set(sys.modules)
-    from benchmarks import scaling
+    from benchmarks import simulation
 
-    yield scaling
+    yield simulation
     for name in [name for name in sys.modules if name.startswith("benchmarks") and name not in known]:
         del sys.modules[name]
 
@@ -71,7 +73,7 @@ class Counted:
 
 
 def test_a_call_costs_what_the_page_and_the_simulation_say(
-    url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch, scaling: Any
+    url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch, simulation: Any
 ) -> None:
     """Three commits, three messages and four rows, on every database; fewer where calls come together."""
     client, worker = (Counted(url, redis_url, monkeypatch, serving) for serving in (False, True))
@@ -93,7 +95,7 @@ def test_a_call_costs_what_the_page_and_the_simulation_say(
         finally:
             working.stop()
             thread.join(30)
-        expected = scaling.Counts()
+        expected = simulation.Counts()
         seen = client.seen + worker.seen
         assert sum(seen[name] for name in ("admit", "claim", "record")) == CALLS * expected.commits
         assert seen["control"] == 0, seen
@@ -108,38 +110,64 @@ def _rows(ax: AX) -> int:
     )
 
 
-def test_the_simulation_agrees_with_arithmetic(scaling: Any) -> None:
+def test_the_simulation_agrees_with_arithmetic(simulation: Any) -> None:
     """Alone a call takes the sum of its parts; many are as fast as whatever is busiest; all in its own time."""
-    costs = scaling.Costs(client=0.002, worker=0.001, waits=0.003)
-    alone = scaling.play(costs, scaling.Size(1, 1, 2, 1), calls=5000)
+    costs = simulation.Costs(client=0.002, worker=0.001, waits=0.003)
+    alone = simulation.play(costs, simulation.Size(1, 1, 2, 1), calls=5000)
     assert alone.latency == pytest.approx(0.006, rel=0.05)
     assert alone.rate == pytest.approx(1 / 0.006, rel=0.05)
-    client_bound = scaling.play(costs, scaling.Size(1, 1, 2, 64), calls=5000)
+    client_bound = simulation.play(costs, simulation.Size(1, 1, 2, 64), calls=5000)
     assert client_bound.rate == pytest.approx(1 / 0.002, rel=0.05)
-    one_core = scaling.play(costs, scaling.Size(1, 1, 1, 64), calls=5000)
+    one_core = simulation.play(costs, simulation.Size(1, 1, 1, 64), calls=5000)
     assert one_core.rate == pytest.approx(1 / 0.003, rel=0.05)
-    worker_bound = scaling.play(costs, scaling.Size(4, 1, 8, 256), calls=5000)
+    worker_bound = simulation.play(costs, simulation.Size(4, 1, 8, 256), calls=5000)
     assert worker_bound.rate == pytest.approx(1 / 0.001, rel=0.05)
-    twice = scaling.play(costs, scaling.Size(2, 2, 4, 128), calls=5000)
+    twice = simulation.play(costs, simulation.Size(2, 2, 4, 128), calls=5000)
     assert twice.rate == pytest.approx(2 * client_bound.rate, rel=0.1)
 
 
-def test_the_simulation_keeps_littles_law_and_its_seed(scaling: Any) -> None:
+def test_the_simulation_keeps_littles_law_and_its_seed(simulation: Any) -> None:
     """What is in flight is what comes out a second times how long it takes, at any size."""
-    costs = scaling.Costs(client=0.0004, worker=0.0006, waits=0.002)
-    for size in (scaling.Size(1, 2, 2, 8), scaling.Size(4, 4, 8, 100)):
-        played = scaling.play(costs, size, calls=4000)
+    costs = simulation.Costs(client=0.0004, worker=0.0006, waits=0.002)
+    for size in (simulation.Size(1, 2, 2, 8), simulation.Size(4, 4, 8, 100)):
+        played = simulation.play(costs, size, calls=4000)
         assert played.rate * played.latency == pytest.approx(size.in_flight, rel=0.05)
-        assert played == scaling.play(costs, size, calls=4000)
+        assert played == simulation.play(costs, size, calls=4000)
+
+
+def test_more_of_anything_is_never_slower_in_the_simulation(simulation: Any) -> None:
+    """Cores, workers, clients, calls in flight: more of one leaves the rate, or raises it. Dearer calls are slower."""
+    costs, base = simulation.Costs(client=0.001, worker=0.002, waits=0.001), simulation.Size(2, 2, 3, 16)
+
+    def rate(costs: Any = costs, **more: int) -> float:
+        return float(simulation.play(costs, replace(base, **more), calls=4000).rate)
+
+    for part in ("clients", "workers", "cores", "in_flight"):
+        rates = [rate(**{part: count}) for count in (1, 2, 4, 8, 32)]
+        assert all(more > 0.97 * less for less, more in pairwise(rates)), (part, rates)
+    rates = [rate(replace(costs, worker=each / 1000)) for each in (1, 2, 4, 8)]
+    assert all(dearer < cheaper for cheaper, dearer in pairwise(rates)), rates
+
+
+@pytest.mark.parametrize("shards", [2, 4])
+def test_a_shard_has_its_part_of_the_load_and_takes_no_longer(simulation: Any, shards: int) -> None:
+    """Cut between runs, each of n deployments has an nth of the processes, of the callers and so of the commits."""
+    costs, whole = simulation.Costs(client=0.001, worker=0.001, waits=0.002), simulation.Size(4, 4, 8, 128)
+    cut = simulation.Size(*(each // shards for each in astuple(whole)))
+    together, one = (simulation.play(costs, size, calls=6000) for size in (whole, cut))
+    assert one.rate == pytest.approx(together.rate / shards, rel=0.1)
+    assert one.latency == pytest.approx(together.latency, rel=0.1)
 
 
 @pytest.mark.slow
 def test_no_measured_run_is_faster_than_the_simulation_says(
-    scaling: Any, tmp_path: Path, redis_server: Any
+    simulation: Any, tmp_path: Path, redis_server: Any
 ) -> None:
     """With the costs of that very run, within a factor of two: a machine that is busy is slower, never faster."""
-    costs, real = scaling.measured(tmp_path / "small", redis_server.url, 1, 8, 200)
-    assert costs.client > 0
-    assert costs.worker > 0
-    played = scaling.play(costs, scaling.Size(1, 1, 2, 8), calls=2000)
+    from benchmarks import scaling
+
+    real = scaling.measured(tmp_path / "small", redis_server.url, 1, 8, 200)
+    assert real.costs.client > 0
+    assert real.costs.worker > 0
+    played = simulation.play(real.costs, simulation.Size(1, 1, 2, 8), calls=2000)
     assert real.rate < 2 * played.rate

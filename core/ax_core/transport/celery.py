@@ -21,6 +21,11 @@ from .outage import Complain, Outage, Pause
 TASK = "ax.run"
 PRIORITY = {"redis": (0, 3, 6), "amqp": (9, 5, 0)}
 SECONDS = 2.0
+BOUNDS: Mapping[str, Mapping[str, Any]] = {
+    "redis": {"socket_timeout": SECONDS, "socket_connect_timeout": SECONDS},
+    # What is sent to a broker that has gone is else taken for sent, as nobody answers.
+    "amqp": {"confirm_publish": True, "read_timeout": SECONDS, "write_timeout": SECONDS},
+}
 
 
 class CeleryTransport:
@@ -146,8 +151,7 @@ class CeleryTransport:
     def _connect(self) -> Any:
         # Celery by itself tries for ever, and the caller waits.
         bounds = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
-        sockets = {"socket_timeout": SECONDS, "socket_connect_timeout": SECONDS} if self._side else {}
-        options = {**self._app.conf.broker_transport_options, **bounds, **sockets}
+        options = {**self._app.conf.broker_transport_options, **bounds, **BOUNDS.get(self._broker, {})}
         return self._app.connection_for_write(connect_timeout=SECONDS, transport_options=options)
 
     def _send(self, connection: Any, jobs: list[Job]) -> None:

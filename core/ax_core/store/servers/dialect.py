@@ -23,9 +23,11 @@ class ServerDialect:
         name: as Alembic and SQLAlchemy call it.
         advice: (sign in the error's code or text, what to say and do), the first that fits.
         joins: a task and its audit can be written by one statement, and one statement needs no transaction around it.
+        pooled: a proxy stands between that lends each transaction a connection of the server. See :meth:`notice`.
     """
 
     joins = False
+    pooled = False
     name: str
     oldest: str
     advice: tuple[tuple[str, str], ...]
@@ -90,10 +92,14 @@ class ServerDialect:
         raise NotImplementedError
 
     def number(self, raw: Any) -> int:
-        """By what the server knows this connection."""
+        """By what the server knows this connection; 0: nobody can tell."""
         raise NotImplementedError
 
-    def kill(self, cursor: Any, number: int) -> None:
+    def lend(self, raw: Any, cursor: Any) -> Any:
+        """Begin, on a connection of the engine, the transaction that a tool is lent; by what to :meth:`kill` it."""
+        raise NotImplementedError
+
+    def kill(self, cursor: Any, number: Any) -> None:
         """End another connection; its transaction is rolled back, if it was not committed before."""
         raise NotImplementedError
 
@@ -104,6 +110,9 @@ class ServerDialect:
             StoreError: and what to do.
         """
         raise NotImplementedError
+
+    def notice(self, raw: Any, cursor: Any) -> None:
+        """See whether this connection is to a proxy."""
 
     # -- transactions ----------------------------------------------------------------------------------------
 

@@ -41,9 +41,8 @@ class ServerHeld:
             # SQLAlchemy is told of a transaction, so that it begins no other and a Session joins this one.
             self.connection.begin()
             raw: Any = self.connection.connection.driver_connection
-            self._raw, self._number = raw, home.dialect.number(raw)
             cursor = raw.cursor()
-            cursor.execute("SELECT 1" if home.dialect.name == "postgresql" else "START TRANSACTION")
+            self._raw, self._number = raw, home.dialect.lend(raw, cursor)
         except Exception as error:
             self._close(broken=True)
             cause = getattr(error, "orig", None) or error

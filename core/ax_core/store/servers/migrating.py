@@ -186,6 +186,7 @@ def _collation(connection: Connection) -> str:
 def _looked_at(raw: Any, address: Address) -> str | None:
     cursor = raw.cursor()
     address.dialect.check(cursor)
+    address.dialect.notice(raw, cursor)
     found = _found(cursor, address)
     raw.rollback()  # what was only looked at stands in nobody's way
     return found

@@ -95,6 +95,10 @@ class MySQL(ServerDialect):
     def number(self, raw: Any) -> int:
         return int(raw.thread_id())
 
+    def lend(self, raw: Any, cursor: Any) -> int:
+        cursor.execute("START TRANSACTION")
+        return self.number(raw)
+
     def kill(self, cursor: Any, number: int) -> None:
         cursor.execute(f"KILL {number}")
 

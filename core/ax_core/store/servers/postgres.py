@@ -50,6 +50,11 @@ class Postgres(ServerDialect):
         ("#22021", "cannot keep a NUL character in text; nothing was stored"),
         ("nul (0x00)", "cannot keep a NUL character in text; nothing was stored"),
         ("#22001", "has no room for so long a text in this column; nothing was stored"),
+        ("statement pooling", "is behind a proxy that mixes statements: set its pool_mode to transaction"),
+        (
+            "no more connections",
+            "has no room at its proxy: raise its max_client_conn, or run fewer processes",
+        ),
         ("connection refused", "does not answer: start the server, or correct host and port in the URL"),
         ("could not translate host", "is at no known host: correct the host in the URL"),
         ("failed to resolve host", "is at no known host: correct the host in the URL"),
@@ -92,10 +97,19 @@ class Postgres(ServerDialect):
         return not came.poll(0)
 
     def number(self, raw: Any) -> int:
-        return int(raw.info.backend_pid)
+        return 0 if self.pooled else int(raw.info.backend_pid)
 
-    def kill(self, cursor: Any, number: int) -> None:
-        cursor.execute("SELECT pg_terminate_backend(%s)", (number,))
+    def lend(self, raw: Any, cursor: Any) -> tuple[int, Any]:
+        if not self._prepares:
+            raw.prepare_threshold = None
+        found: tuple[int, Any] = cursor.execute("SELECT pg_backend_pid(), now()").fetchone()
+        return found
+
+    def kill(self, cursor: Any, number: int | tuple[int, Any]) -> None:
+        if isinstance(number, int):
+            cursor.execute("SELECT pg_terminate_backend(%s)", (number,))
+        else:  # in that transaction alone: with the next the connection may be somebody else's
+            cursor.execute(_KILL, number)
 
     def check(self, cursor: Any) -> None:
         version, encoding = cursor.execute(
@@ -110,6 +124,12 @@ class Postgres(ServerDialect):
                 f"the database keeps text as {encoding}, which has not every character: "
                 "create one with ENCODING 'UTF8'"
             )
+
+    def notice(self, raw: Any, cursor: Any) -> None:
+        cursor.execute("SELECT pg_backend_pid()", prepare=False)
+        if cursor.fetchone()[0] != raw.info.backend_pid:  # a proxy tells its clients numbers of its own
+            self.pooled, self._prepares = True, False
+            raw.prepare_threshold = None
 
     def begin(self, cursor: Any, durable: bool, names: Sequence[int] = ()) -> None:
         # In one message: several statements may go together where none has parameters.
@@ -146,7 +166,7 @@ class Postgres(ServerDialect):
 
         code = self.code(error)
         if code in _NOT_KEPT:
-            # A pooling proxy gives every transaction another connection of the server, where other statements are kept.
+            # A proxy that was not noticed gives every transaction another connection, where other statements are kept.
             self._prepares = False
             return True
         if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
@@ -161,6 +181,7 @@ class Postgres(ServerDialect):
 _PATIENTLY = f"set_config('lock_timeout', '{LOCK_SECONDS * 1000}', true) <> ''"
 _LAZILY = "set_config('synchronous_commit', 'off', true) <> ''"
 """A statement's own settings, as a condition that holds: a session's would be another's behind a pooling proxy."""
+_KILL = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND xact_start = %s"
 _ENTRY = len(AuditRow._fields)
 
 

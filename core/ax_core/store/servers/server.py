@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...clock import Clock
 from ...threads import Threads
@@ -101,8 +101,8 @@ class Server(Store):
     def engine(self) -> Engine:
         return self._address.engine
 
-    def cut(self, number: int) -> None:
-        """End a connection of this user to the server, by its number.
+    def cut(self, number: Any) -> None:
+        """End a connection of this user to the server, by its number or by what was lent with it.
 
         Raises:
             StoreError: it did not let us.

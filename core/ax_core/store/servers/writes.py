@@ -43,7 +43,9 @@ class Writes:
                 message says that this is not known.
         """
         patience = Patience(self._clock, self._seconds)
-        once = self._alone if isinstance(op, Alone) and self._dialect.joins else self._once
+        # A proxy may hold a lone statement back and send it on after it was looked up; a transaction is open by then.
+        lone = self._dialect.joins and not self._dialect.pooled
+        once = self._alone if isinstance(op, Alone) and lone else self._once
         while True:
             try:
                 return once(op, name, durable, patience)
@@ -129,7 +131,7 @@ class Writes:
                 f"the database {self._where} answered COMMIT with {cursor_says}: nothing was stored"
             )
 
-    def landed(self, proof: Proof, number: int, patience: Patience) -> bool:
+    def landed(self, proof: Proof, number: Any, patience: Patience) -> bool:
         """Whether a transaction was committed whose COMMIT was not answered, by the connection ``number``.
 
         Raises:
@@ -145,7 +147,7 @@ class Writes:
                         "did not come back to be asked: whether this was stored is not known; look there"
                     ) from error
 
-    def _look(self, proof: Proof, number: int, patience: Patience) -> bool:
+    def _look(self, proof: Proof, number: Any, patience: Patience) -> bool:
         raw = self._pool.take(patience.left)
         cursor = raw.cursor()
         try:
