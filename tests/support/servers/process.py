@@ -200,7 +200,7 @@ class Server:
 
 
 def find(programs: tuple[str, ...], places: tuple[str, ...] = (), needed: bool = True) -> str:
-    """The path of the first of these programs; where there is none the test is skipped, or, if needed, fails under CI."""
+    """The path of the first of these programs; without one the test is skipped, and fails under CI if it is needed."""
     folders = [folder for place in places for folder in sorted(glob.glob(place), reverse=True)]
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), *folders, "/usr/sbin", "/usr/local/sbin"])
     for program in programs:
