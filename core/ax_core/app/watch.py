@@ -95,8 +95,10 @@ class Watch:
         else:
             self.renewed = clock.monotonic()
         if self._sessions:
-            held = [(s.ns, s.session, s.token) for s in self._sessions if s.session is not None]
+            held = [(s.ns, s.session, s.token) for s in tuple(self._sessions) if s.session is not None]
             self._db.write(renew_sessions(held, lease, clock), "lease")
+            if core.post is not None:
+                core.post.hints.keep(held)
         if self._db.read(anything_lost(clock.now())):
             self._db.write(sweep(clock, self._owner, self._tell), "recover", True)
         if self._db.read(anything_due(clock.now())):
