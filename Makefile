@@ -104,7 +104,7 @@ format: $(VENV)/.dev ## let ruff mend and format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-chaos: $(VENV)/.dev ## 300 seeded random kills, and storms over workers, queue and databases; effects counted from outside
+chaos: $(VENV)/.dev ## 300 seeded random kills, storms over workers, queue and databases, crowds; effects counted from outside
 	@seed=$${AX_CHAOS_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')} && echo "AX_CHAOS_SEED=$$seed plays this again" \
 		&& AX_CHAOS_SEED=$$seed $(BIN)/pytest -n auto -m chaos --thorough --timeout 3600 $(ARGS)
 

@@ -12,7 +12,7 @@ import pytest
 from ax_core import AX, OutcomeUnknown, StoreError
 from ax_core.store.dialects import Dialect
 from support import script
-from support.fresh import beat, fresh
+from support.fresh import beat, fresh, tick
 from support.skew import Skew
 
 LEASE = 30.0
@@ -143,6 +143,29 @@ def test_an_end_that_cannot_be_recorded_leaves_an_honest_claim(
                 call(later, form, "r")
             assert later.resolve(claimed.id, happened=True, result="done", by="ops").done
             assert call(later, form, "r") == "done"
+    assert ran == [1]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_end_that_could_not_be_recorded_is_recorded_once_there_is_room(
+    ax: AX, disk: Disk, form: str
+) -> None:
+    """The process that saw it keeps it; nothing is in doubt, and nothing is run again."""
+    ran: list[int] = []
+
+    def act() -> str:
+        ran.append(1)
+        disk.fill()
+        return "x" * 50_000
+
+    register(ax, form, "unsafe", act)
+    ax.tasks()
+    with pytest.raises(StoreError):
+        call(ax, form, "r")
+    tick(ax)
+    disk.free()
+    tick(ax)
+    assert call(ax, form, "r") == "x" * 50_000
     assert ran == [1]
 
 

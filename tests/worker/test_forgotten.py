@@ -8,6 +8,7 @@ from typing import Any
 
 from ax_core import Policy
 from ax_core.clock import SystemClock
+from ax_core.dispatch.hints import Hints
 from ax_core.dispatch.post import Post
 from ax_core.hooks import Hooks
 from ax_core.ports import Job
@@ -35,10 +36,17 @@ class Queue:
         pass
 
 
+def posting(queue: Any) -> Post:
+    """What sends the jobs of a process to it."""
+    threads, clock = Threads(), SystemClock()
+    hints = Hints(queue, threads, clock, 30.0)
+    return Post(queue, clock.new_id(), (), Registry(), threads, Hooks(threads), lambda task: None, hints)
+
+
 def test_jobs_are_kept_while_the_queue_is_away_and_go_out_in_their_order() -> None:
     """Nobody has to send anything else for that."""
-    queue, threads = Queue(), Threads()
-    post = Post(queue, SystemClock().new_id(), (), Registry(), threads, Hooks(threads), lambda task: None)  # type: ignore[arg-type]
+    queue = Queue()
+    post = posting(queue)
     for n in range(600):
         post.send(Job(f"t{n}", "default"))
     assert queue.asked.wait(10)
@@ -48,8 +56,8 @@ def test_jobs_are_kept_while_the_queue_is_away_and_go_out_in_their_order() -> No
 
 
 def test_a_queue_that_stays_away_does_not_keep_a_process_from_closing() -> None:
-    queue, threads = Queue(), Threads()
-    post = Post(queue, SystemClock().new_id(), (), Registry(), threads, Hooks(threads), lambda task: None)  # type: ignore[arg-type]
+    queue = Queue()
+    post = posting(queue)
     post.send(Job("t", "default"))
     assert queue.asked.wait(10)
     closing = threading.Thread(target=post.close)

@@ -10,7 +10,7 @@ from ax_core import AX, PolicyError, State
 from ax_core.rates import Rate, rate_of
 from ax_core.worker.pace import Pace
 from support.ledger import until
-from support.limited import TEN, TWO, most_at_once
+from support.limited import EIGHT, TEN, TWO, most_at_once, most_within, waits
 
 
 def submitted(shop: Any, tool: str, count: int, **arguments: Any) -> list[Any]:
@@ -109,6 +109,18 @@ def test_while_the_queue_is_away_what_is_limited_waits_and_the_rest_goes_on(
     finally:
         redis_server.resume()
     finished(on_file, limited)
+
+
+def test_a_crowd_that_is_sent_away_comes_back_no_sooner_and_spread(on_file: Any) -> None:
+    """Two workers, one tool with places for eight: all come back, after the time that they were told."""
+    for _ in range(2):
+        on_file.worker(concurrency=16)
+    seen = finished(on_file, submitted(on_file, "sent_away", 60, retry_after=2.0))
+    waited = waits(seen).values()
+    assert len(waited) == 60
+    assert min(waited) >= 2.0
+    assert most_within(0.3, waited) < 60 * 0.6  # a second is what they are drawn from
+    assert most_at_once(seen) <= EIGHT
 
 
 def test_a_worker_that_drains_gives_back_what_stands_in_line(on_file: Any) -> None:

@@ -14,6 +14,7 @@ from ..clock import Clock, Micros, SystemClock, micros
 from ..codec import Codec
 from ..control import Tell
 from ..dispatch import RunScope, Waiters, Wiring
+from ..dispatch.hints import Hints
 from ..dispatch.live import Live
 from ..dispatch.post import Post
 from ..dispatch.waiters import told
@@ -206,6 +207,7 @@ class Core:
             self.threads,
             self.hooks,
             partial(told, self.waiters, self.db),
+            Hints(transport, self.threads, self.clock, self.settings.lease),
             self.serving,
         )
 

@@ -13,7 +13,7 @@ from ..dispatch.spend import a_round
 from ..errors import AXError, PolicyError, SessionBusy
 from ..faults import Crash
 from ..model import Budget, RunRow
-from ..sessions import enter, leave
+from ..sessions import enter, leave, refusal
 from ..sessions.runs import Opening
 from ..states import Reason
 from ..store import Op
@@ -71,11 +71,15 @@ class RunBlock(Steps):
     def open(self) -> RunScope:
         """Open the run without a block (adapters do, whose steps run in contexts of their own)."""
         wiring = self._core.wiring(self._ns)
-        give_up = self._give_up(wiring)
+        opening, give_up = self._opening(wiring), self._give_up(wiring)
+        looks = wiring.post is not None and wiring.post.hints.has_another(*_hint(opening))
         while True:
-            entered = wiring.db.write(self._enter_op(wiring), "control", durable=True)
+            entered = wiring.db.read(_refusal_op(opening, wiring)) if looks else None
+            if entered is None:
+                entered = wiring.db.write(_enter_op(opening, wiring), "control", durable=True)
             if not isinstance(entered, SessionBusy) or not self._may_wait(entered, wiring, give_up):
-                return self._entered(entered)
+                return self._entered(entered, opening)
+            looks = True  # whoever waits writes nothing meanwhile
             if self._on_busy == "supersede":
                 wiring.db.write(self._supersede_op(entered, wiring), "control", durable=True)
             with wiring.waiters.of(f"session:{self.session}") as waiter:
@@ -84,11 +88,15 @@ class RunBlock(Steps):
     async def aopen(self) -> RunScope:
         """:meth:`open` on an event loop."""
         wiring = await self._core.awiring(self._ns)
-        give_up = self._give_up(wiring)
+        opening, give_up = self._opening(wiring), self._give_up(wiring)
+        looks = wiring.post is not None and await wiring.post.hints.ahas_another(*_hint(opening))
         while True:
-            entered = await wiring.db.awrite(self._enter_op(wiring), "control", durable=True)
+            entered = await wiring.db.aread(_refusal_op(opening, wiring)) if looks else None
+            if entered is None:
+                entered = await wiring.db.awrite(_enter_op(opening, wiring), "control", durable=True)
             if not isinstance(entered, SessionBusy) or not self._may_wait(entered, wiring, give_up):
-                return self._entered(entered)
+                return self._entered(entered, opening)
+            looks = True
             if self._on_busy == "supersede":
                 await wiring.db.awrite(self._supersede_op(entered, wiring), "control", durable=True)
             await asyncio.sleep(LOOK_AGAIN)
@@ -149,12 +157,13 @@ class RunBlock(Steps):
             return False
         return give_up is None or wiring.clock.monotonic() < give_up
 
-    def _enter_op(self, wiring: Wiring) -> Op[RunRow | AXError]:
+    def _opening(self, wiring: Wiring) -> Opening:
         session, intent, key, budget = self._ask
         outer, inside = current_run.get(), current_task.get()
+        self._outer = outer
         if not self.id:
             self.id = wiring.clock.new_id()
-        opening = Opening(
+        return Opening(
             id=self.id,
             ns=self._ns,
             key=key,
@@ -166,7 +175,6 @@ class RunBlock(Steps):
             token=f"{wiring.owner}/{self.id}" if outer is None else outer.token,
             lease=wiring.lease,
         )
-        return lambda tx: enter(tx, opening, wiring.clock.now())
 
     def _supersede_op(self, busy: SessionBusy, wiring: Wiring) -> Op[Any]:
         run_id = busy.run_id or ""
@@ -181,7 +189,9 @@ class RunBlock(Steps):
             let_go=True,
         )
 
-    def _entered(self, entered: RunRow | AXError) -> RunScope:
+    def _entered(self, entered: RunRow | AXError, opening: Opening) -> RunScope:
+        if isinstance(entered, AXError) or entered.session != opening.session:
+            self._unhint(opening.session, opening.token)
         if isinstance(entered, AXError):
             raise entered
         self.id, self.session = entered.id, entered.session
@@ -197,8 +207,21 @@ class RunBlock(Steps):
         if kind is not None and issubclass(kind, Crash):
             return None  # who died releases nothing
         scope, clock = self._scope, self._core.clock
+        self._unhint(scope.session, scope.token)
         failed = kind is not None and issubclass(kind, Exception)
         interrupted = kind is not None and not failed
         return lambda tx: leave(
             tx, scope.id, scope.token, clock.now(), failed=failed, interrupted=interrupted
         )
+
+
+def _hint(opening: Opening) -> tuple[str, str | None, str]:
+    return opening.ns, opening.session, opening.token
+
+
+def _refusal_op(opening: Opening, wiring: Wiring) -> Op[RunRow | AXError | None]:
+    return lambda tx: refusal(tx, opening, wiring.clock.now())
+
+
+def _enter_op(opening: Opening, wiring: Wiring) -> Op[RunRow | AXError]:
+    return lambda tx: enter(tx, opening, wiring.clock.now())

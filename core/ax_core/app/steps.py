@@ -24,6 +24,7 @@ class Steps:
     _core: Core
     _ns: str
     _scope: RunScope | None
+    _outer: RunScope | None = None
     _rested = _left_behind = False
 
     def back(self) -> bool:
@@ -41,6 +42,7 @@ class Steps:
         """Nobody came back in time: what pauses the run, unless it was entered again."""
         assert self._scope is not None
         scope = self._scope
+        self._unhint(scope.session, scope.token)
 
         def op(tx: Tx) -> None:
             if not self._left_behind:
@@ -79,7 +81,14 @@ class Steps:
 
     def _pausing(self) -> tuple[Wiring, Op[Any]]:
         scope, wiring = self._leaving()
+        self._unhint(scope.session, scope.token)
         return wiring, lambda tx: pause(tx, scope.id, scope.token, wiring.clock.now())
+
+    def _unhint(self, session: str | None, token: str) -> None:
+        """The queue need not say any more that this chain has a session, unless the run around it has it."""
+        post = self._core.post
+        if post is not None and (self._outer is None or self._outer.session != session):
+            post.hints.let_go(self._ns, session, token)
 
     def _leaving(self) -> tuple[RunScope, Wiring]:
         assert self._scope is not None

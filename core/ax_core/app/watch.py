@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..clock import micros
 from ..decide import Lost, TimedOut
 from ..dispatch.live import OpenAttempt
+from ..errors import StoreError
 from ..scheduler import (
     anything_due,
     anything_lost,
@@ -39,7 +40,7 @@ class Watch:
         self._owner, self._tell, self._wirings = core.owner, core.tell, core._wirings
         self._stopped = False
         self._doubts = Doubts(core)
-        self._reconciling = _thread.allocate_lock()
+        self._reconciling, self._recording = _thread.allocate_lock(), _thread.allocate_lock()
         self._wake = _thread.allocate_lock()
         self._wake.acquire()
         self._last_beat = self.renewed = self._clock.monotonic()
@@ -69,6 +70,9 @@ class Watch:
     def tick(self, everything: bool = False, apart: bool = False) -> None:
         """One round of duties; ``everything``: those of a heartbeat too; ``apart``: see :meth:`beat`."""
         core, now = self._core, self._clock.monotonic()
+        if self._live.unrecorded and self._recording.acquire(False):
+            # The store may take its time to refuse, and leases must be renewed meanwhile.
+            core.threads.spawn(self._record_kept) if apart else self._record_kept()
         attempts = self._live.all()
         if attempts:
             self._pass_on_cancels([a for a in attempts if now - a.since > TICK])
@@ -95,9 +99,12 @@ class Watch:
         else:
             self.renewed = clock.monotonic()
         if self._sessions:
-            held = [(s.ns, s.session, s.token) for s in self._sessions if s.session is not None]
+            held = [(s.ns, s.session, s.token) for s in tuple(self._sessions) if s.session is not None]
             self._db.write(renew_sessions(held, lease, clock), "lease")
-        if self._db.read(anything_lost(clock.now())):
+            if core.post is not None:
+                core.post.hints.keep(held)
+        # An end that is being written was lost by nobody, though its lease may be over.
+        if not self._recording.locked() and self._db.read(anything_lost(clock.now())):
             self._db.write(sweep(clock, self._owner, self._tell), "recover", True)
         if self._db.read(anything_due(clock.now())):
             self._db.write(expire_due(clock, self._tell), "control")
@@ -106,6 +113,16 @@ class Watch:
         elif self._reconciling.acquire(False):
             # A downstream that hangs must not keep this thread from renewing leases.
             core.threads.spawn(self._reconcile_apart)
+
+    def _record_kept(self) -> None:
+        try:
+            self._live.record(lambda end: self._db.write(end, "record"))
+        except StoreError:  # said when it was kept
+            pass
+        except Exception as error:
+            self._core.hooks.complain("an end that was kept could not be recorded", error)
+        finally:
+            self._recording.release()
 
     def _reconcile_apart(self) -> None:
         try:

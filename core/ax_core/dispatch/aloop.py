@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from ..decide import Lost, Outcome, Raised, Returned, Stopped, TimedOut
 from .body import grace
+from .ends import awrite_end
 from .hands import Slot, apart, given_up, start
 from .steps import Ended, Enter, Look, Step, Write
 from .wiring import Wiring
@@ -142,14 +143,14 @@ async def late_end(step: Enter, ended: Ended, wiring: Wiring) -> None:
             return  # it goes on; _finish sees to it
         outcome = Stopped(by_itself=False)
     assert outcome is not None
-    await wiring.db.awrite(step.record(outcome), "record")
+    await awrite_end(step, outcome, wiring)
 
 
 async def _give_up(step: Enter, task: asyncio.Task[Any], wiring: Wiring) -> None:
     """The host cancelled the caller while its tool was being given up: the timeout is put on record all the same."""
     if not task.done():
         try:
-            await wiring.db.awrite(step.record(TimedOut(closed=False)), "record")
+            await awrite_end(step, TimedOut(closed=False), wiring)
         except Exception:
             wiring.log.exception("the timeout of task %s could not be recorded", step.attempt.row.id)
     await _finish(step, task, wiring, interrupted=True)
@@ -175,15 +176,14 @@ async def _finish(step: Enter, task: asyncio.Task[Any], wiring: Wiring, interrup
         ):  # the loop is closing: the body was told so as well, and this waits for it
             continue
     outcome: Outcome
+    step.attempt.ended = True
     outcome, _ = step.body.ended(task, step.attempt.context.cancelled)
     if interrupted and not isinstance(outcome, Returned) and _by_cancel(outcome):
         outcome = Lost(entered=True)
     try:
-        await wiring.db.awrite(step.record(outcome), "record")
+        await awrite_end(step, outcome, wiring)
     except Exception:
-        wiring.log.exception(
-            "the end of task %s could not be recorded; its lease will expire", step.attempt.row.id
-        )
+        wiring.log.exception("the end of task %s could not be recorded", step.attempt.row.id)
     finally:
         wiring.live.remove(step.attempt)
 

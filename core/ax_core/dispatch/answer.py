@@ -220,8 +220,9 @@ def unrecorded(row: TaskRow, error: BaseException) -> BaseException:
     harmless = Effect(row.effect).repeatable
     told = StoreError(
         f"task {row.id} ({row.tool}) ran, but how it ended could not be recorded: {error}. "
-        f"On record it is running; once its lease is over it will be "
-        f"{'tried again for whoever asks' if harmless else 'in doubt, for a person to resolve'}",
+        f"This process keeps the end, and records it once it can. On record it is running; if the process ends before, "
+        f"it will be {'tried again for whoever asks' if harmless else 'in doubt, for a person to resolve'} "
+        "once its lease is over",
         task_id=row.id,
         for_model=f"{row.tool} was executed, but its result could not be recorded. "
         + (

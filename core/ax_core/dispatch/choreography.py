@@ -21,6 +21,7 @@ from .body import Body
 from .call import Submission
 from .claim import CLAIMABLE, claim
 from .context import Context
+from .ends import keep
 from .live import OpenAttempt
 from .record import Written, record, stored
 from .seat import Seat
@@ -131,9 +132,11 @@ def following(
                     raise unrecorded(row, ended.error)
                 written = ended.written
                 if written is None:
+                    end = recording(wiring, row, runner.tool, ended.outcome)
                     try:
-                        written = yield Write(recording(wiring, row, runner.tool, ended.outcome), "record")
+                        written = yield Write(end, "record")
                     except StoreError as error:
+                        keep(end, row.id, wiring)
                         raise unrecorded(row, error) from error
                 if ended.error is not None:
                     raise ended.error

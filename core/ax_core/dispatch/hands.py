@@ -14,6 +14,7 @@ from ..errors import StoreError
 from ..policy import Effect
 from ..states import State
 from ..store import Alone, Lent, Tx
+from .ends import write_end
 from .record import Written
 from .steps import Ended, Enter, Look, Step, Write
 from .wiring import Wiring
@@ -190,7 +191,8 @@ def _run(step: Enter, wiring: Wiring, slot: Slot) -> Ended | None:
     if not slot.take():
         return None
     outcome, error = _entered(step, wiring)
-    return Ended(outcome, wiring.db.write(step.record(outcome), "record"), error)
+    step.attempt.ended = True
+    return Ended(outcome, write_end(step, outcome, wiring), error)
 
 
 def _transact(step: Enter, wiring: Wiring, slot: Slot) -> Ended | None:
@@ -224,7 +226,7 @@ def _transact(step: Enter, wiring: Wiring, slot: Slot) -> Ended | None:
     finally:
         step.body.context.lend(None)
         held.roll_back()
-    return Ended(outcome, wiring.db.write(step.record(outcome), "record"), error)
+    return Ended(outcome, write_end(step, outcome, wiring), error)
 
 
 def _not_begun(step: Enter, wiring: Wiring, slot: Slot, refused: StoreError) -> Ended | None:
@@ -234,7 +236,7 @@ def _not_begun(step: Enter, wiring: Wiring, slot: Slot, refused: StoreError) -> 
         return None
     outcome = Lost(entered=False)
     try:
-        return Ended(outcome, wiring.db.write(step.record(outcome), "record"), refused)
+        return Ended(outcome, write_end(step, outcome, wiring), refused)
     except StoreError:
         raise refused from None
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from ..decide import Outcome
+from ..errors import StoreError
 from ..model import TaskRow
 from ..store import Op
 from .context import Context
+
+KEPT = 1_000
+"""Ends that wait for a store that does not take them; of more the oldest are let go, and their leases expire."""
 
 
 @dataclass(eq=False, slots=True)
@@ -23,6 +29,7 @@ class OpenAttempt:
         orphaned: whether its loop was closed under it, so that it will never end.
         warned: its overdue alert was raised.
         given_up: its end was recorded without it; it may still be running.
+        ended: its body is over, and only its end is not recorded yet.
     """
 
     row: TaskRow
@@ -33,6 +40,7 @@ class OpenAttempt:
     orphaned: Callable[[], bool] | None = None
     warned: bool = False
     given_up: bool = False
+    ended: bool = False
 
 
 class Live:
@@ -40,10 +48,12 @@ class Live:
 
     Attributes:
         closed: this AX is closing: what runs may end and be recorded, but nothing that waited starts any more.
+        unrecorded: what writes the ends that the store did not take.
     """
 
     def __init__(self) -> None:
         self.closed = False
+        self.unrecorded: deque[Op[Any]] = deque(maxlen=KEPT)
         self._open: dict[tuple[str, int], OpenAttempt] = {}
         self._promised: set[object] = set()
 
@@ -65,10 +75,31 @@ class Live:
         """A snapshot of them."""
         return list(self._open.values())
 
+    def record(self, write: Callable[[Op[Any]], object]) -> None:
+        """Write the ends that the store did not take.
+
+        Raises:
+            StoreError: it still does not take one of them; that one comes last next time.
+        """
+        for end in tuple(self.unrecorded):
+            try:
+                write(end)
+            except StoreError:
+                self.unrecorded.rotate(-1)
+                raise
+            except BaseException:
+                self._recorded(end)
+                raise
+            self._recorded(end)
+
+    def _recorded(self, end: Op[Any]) -> None:
+        with suppress(ValueError):  # so many came meanwhile that it was let go
+            self.unrecorded.remove(end)
+
     def find(self, task_id: str) -> OpenAttempt | None:
         """The newest open attempt of a task in this process."""
         found = [a for (task, _), a in list(self._open.items()) if task == task_id]
         return max(found, key=lambda a: a.row.fence, default=None)
 
     def __len__(self) -> int:
-        return len(self._open) + len(self._promised)
+        return len(self._open) + len(self._promised) + len(self.unrecorded)

@@ -19,6 +19,7 @@ from ..registry import Registry, Tool
 from ..store import Tx
 from ..store.ready import Ready
 from ..threads import Threads
+from .hints import Hints
 from .scope import current_task
 
 T = TypeVar("T")
@@ -43,6 +44,7 @@ class Post:
         client_id: what workers call this process by when they wake it.
         imports: modules whose tools go to workers; also those below them.
         moved: told of tasks that workers are done with, and that this process waits for.
+        hints: what this queue says of sessions.
         serving: this process is a worker: what its tools call runs here, or every worker could wait for another.
     """
 
@@ -55,9 +57,10 @@ class Post:
         threads: Threads,
         hooks: Hooks,
         moved: Callable[[Sequence[str]], None],
+        hints: Hints,
         serving: bool = False,
     ) -> None:
-        self.transport, self.client_id, self.serving = transport, client_id, serving
+        self.transport, self.client_id, self.hints, self.serving = transport, client_id, hints, serving
         self._imports, self._registry, self._threads, self._hooks = tuple(imports), registry, threads, hooks
         self._moved = moved
         self._outbox: deque[Job] = deque(maxlen=KEPT)

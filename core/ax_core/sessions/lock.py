@@ -17,11 +17,17 @@ def acquire(
         return None
     held = locks.get(tx, ns, session)
     assert held is not None
-    if held.run_id == run_id or held.expires_at <= now or certainly_gone(held.token.partition("/")[0]):
+    if not _in_the_way(held, run_id, now):
         if locks.take_over(tx, held, run_id, token, now + lease):
             return None
         held = locks.get(tx, ns, session) or held
     return busy(session, held.run_id)
+
+
+def refusal(tx: Tx, ns: str, session: str, run_id: str, now: Micros) -> SessionBusy | None:
+    """What :func:`acquire` would say, without taking anything."""
+    held = locks.get(tx, ns, session)
+    return busy(session, held.run_id) if held is not None and _in_the_way(held, run_id, now) else None
 
 
 def holds(
@@ -37,6 +43,13 @@ def holds(
 def release(tx: Tx, ns: str, session: str, token: str) -> None:
     """Let go, by token: a holder that was superseded releases nothing."""
     locks.release(tx, ns, session, token)
+
+
+def _in_the_way(held: LockRow, run_id: str, now: Micros) -> bool:
+    """Whether another run has the session, and may still be at work."""
+    return (
+        held.run_id != run_id and held.expires_at > now and not certainly_gone(held.token.partition("/")[0])
+    )
 
 
 def busy(session: str, run_id: str) -> SessionBusy:

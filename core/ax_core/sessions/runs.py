@@ -37,11 +37,9 @@ def enter(tx: Tx, opening: Opening, now: Micros) -> RunRow | AXError:
     """Open a run, or enter the one of the same key again, and take its session."""
     if opening.key is not None and tx.beside_others:
         tx.serialise(f"run:{opening.ns}:{opening.key}")
-    if opening.key is not None and (known := runs.by_key(tx, opening.ns, opening.key)) is not None:
+    known, session, root = _place(tx, opening)
+    if known is not None:
         return reopen(tx, known, opening, now)
-    parent = runs.get(tx, opening.parent_run_id) if opening.parent_run_id else None
-    session = opening.session or (parent.session if parent else None)
-    root = parent.root_id if parent else opening.id
     budget = opening.budget
     seconds = micros(budget.seconds) if budget.seconds is not None else None
     row = RunRow(
@@ -78,15 +76,27 @@ def enter(tx: Tx, opening: Opening, now: Micros) -> RunRow | AXError:
     return row
 
 
+def refusal(tx: Tx, opening: Opening, now: Micros) -> AXError | None:
+    """Why :func:`enter` would refuse, found out by reading alone; None: ask it."""
+    known, session, root = _place(tx, opening)
+    if known is not None and (ended := _ended(known)) is not None:
+        return ended
+    return lock.refusal(tx, opening.ns, session, root, now) if session else None
+
+
+def _place(tx: Tx, opening: Opening) -> tuple[RunRow | None, str | None, str]:
+    """The run that is entered again, the session, and the root of the run's tree."""
+    if opening.key is not None and (known := runs.by_key(tx, opening.ns, opening.key)) is not None:
+        return known, known.session, known.root_id
+    parent = runs.get(tx, opening.parent_run_id) if opening.parent_run_id else None
+    session = opening.session or (parent.session if parent else None)
+    return None, session, parent.root_id if parent else opening.id
+
+
 def reopen(tx: Tx, row: RunRow, opening: Opening, now: Micros) -> RunRow | AXError:
     """Enter a run that exists: a refresh, a resume, or the next process."""
-    state = RunState(row.state)
-    if state is RunState.CANCELLED:
-        return TaskCancelled(f"run {row.id} was cancelled ({row.reason})")
-    if state in (RunState.DEAD, RunState.ROLLED_BACK):
-        return TaskDead(
-            f"run {row.id} is {state} ({row.reason or 'ended'}); extend or requeue it before entering again"
-        )
+    if (ended := _ended(row)) is not None:
+        return ended
     if row.session and (
         refused := lock.acquire(tx, row.ns, row.session, row.root_id, opening.token, now, opening.lease)
     ):
@@ -96,6 +106,18 @@ def reopen(tx: Tx, row: RunRow, opening: Opening, now: Micros) -> RunRow | AXErr
         deadline += now - row.paused_at  # the wall clock stood while only people were waited for
     changes: dict[str, Any] = {"paused_at": None, "deadline_at": deadline, "lock_token": opening.token}
     return runs.move(tx, row, RunState.OPEN, now, **changes) or runs.get(tx, row.id) or row
+
+
+def _ended(row: RunRow) -> AXError | None:
+    """Why a run is not to be entered again, whoever has its session."""
+    state = RunState(row.state)
+    if state is RunState.CANCELLED:
+        return TaskCancelled(f"run {row.id} was cancelled ({row.reason})")
+    if state in (RunState.DEAD, RunState.ROLLED_BACK):
+        return TaskDead(
+            f"run {row.id} is {state} ({row.reason or 'ended'}); extend or requeue it before entering again"
+        )
+    return None
 
 
 def leave(tx: Tx, run_id: str, token: str, now: Micros, *, failed: bool, interrupted: bool) -> RunRow | None:

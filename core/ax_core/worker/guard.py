@@ -51,7 +51,9 @@ class Guard:
         margin = 0.8 * core.settings.lease
         while not self._over.wait(core.settings.heartbeat / 4):
             now, renewed = core.clock.monotonic(), core.renewed
-            if any(now - max(a.since, renewed) > margin for a in core.live.all() if not a.given_up):
+            if any(
+                now - max(a.since, renewed) > margin for a in core.live.all() if not (a.given_up or a.ended)
+            ):
                 log.critical("worker %s could not renew its leases for %.0f s: it ends", core.owner, margin)
                 os._exit(FENCED)
             if not self.recycled and self.leaked >= self._size:

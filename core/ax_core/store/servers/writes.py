@@ -106,8 +106,8 @@ class Writes:
             return self.landed(proof, number, patience)
 
         tx = LoneTx(cursor, self._dialect, durable or name != "admit", landed)
-        faults.point(name + ".before_commit")
         try:
+            faults.point(name + ".before_commit")
             result = op(tx)
         except BaseException as error:
             if not broken:
