@@ -99,12 +99,18 @@ def _doubt(kept: Kept, acts: Sequence[Row], rows: int, ordered: bool) -> Iterato
     ):
         yield "in doubt, though it never reached its mark"
     for attempt in doubtful:
-        if attempt.late_outcome == "lost" and all(entry["attempt"] != attempt.number for entry in acts):
-            continue  # it came back to say that it had never entered the body
+        if _came_back_innocent(attempt) and all(entry["attempt"] != attempt.number for entry in acts):
+            continue
         if attempt.number != kept.attempts[-1].number:
             yield f"attempt {attempt.number} was lost in doubt, and another followed"
         elif task.state == "SUCCESS" and attempt.late_outcome != "returned" and task.reason != "resolved":
             yield f"attempt {attempt.number} was lost in doubt, and SUCCESS is on record without a reason"
+
+
+def _came_back_innocent(attempt: Attempt) -> bool:
+    """Whether it came back to say that it had never entered the body, or that the tool had refused."""
+    refused = attempt.late_outcome == "raised" and "NotApplied" in str(attempt.late_result)
+    return attempt.late_outcome == "lost" or refused
 
 
 def _claimed_before_it_acted(kept: Kept, acts: Sequence[Row], rows: int, ordered: bool) -> Iterator[str]:
