@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from .errors import PolicyError
+from .given import Given
 from .keys import NORMALISERS
 from .names import checked_name
 from .rates import rate_of
@@ -46,6 +47,15 @@ ISOLATION = ("thread", "process")
 DEFAULT_QUEUE = "default"
 DEFAULT_TIMEOUT = 30.0
 """Seconds that a tool made by ``@ax.tool`` may take unless it says otherwise."""
+
+
+Failure = type[BaseException]
+S = TypeVar("S")
+Rules = Mapping[str, str | S]
+# Defaults of fields that are given in more forms than they are read in.
+_UNDECLARED: Any = Effect.UNDECLARED
+_NONE: Any = None
+_EMPTY: Any = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +98,20 @@ class Policy:
         PolicyError: an unknown value, a missing companion or a contradiction.
     """
 
-    effect: Effect = Effect.UNDECLARED
+    effect: Given[Effect, Effect | str] = _UNDECLARED
     timeout: float | None = None
     retries: int = 0
     backoff: Any = None
     dedupe: str | None = None
-    key: tuple[str, ...] | None = None
-    normalise: Mapping[str, str | tuple[str, ...]] | None = None
+    key: Given[tuple[str, ...] | None, str | Iterable[str] | None] = _NONE
+    normalise: Given[Rules[tuple[str, ...]] | None, Rules[Iterable[str]] | None] = _NONE
     window: float | None = None
     on_duplicate: str = "merge"
     confirm: bool | Callable[[dict[str, Any]], bool] = False
     confirm_ttl: float = 86_400.0
     run_on_confirm: bool = False
     marks_effect: bool = False
-    not_applied: tuple[type[BaseException], ...] = ()
+    not_applied: Given[tuple[Failure, ...], Failure | Iterable[Failure]] = _EMPTY
     reconcile: Callable[..., Any] | None = None
     settle: float = 60.0
     compensate: Callable[..., Any] | None = None
@@ -111,8 +121,8 @@ class Policy:
     rate: str | None = None
     concurrency: int | None = None
     pollable: bool = False
-    redact: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
+    redact: Given[tuple[str, ...], str | Iterable[str]] = _EMPTY
+    aliases: Given[tuple[str, ...], str | Iterable[str]] = _EMPTY
     version: str | None = field(default=None)
 
     def __post_init__(self) -> None:
