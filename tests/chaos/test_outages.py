@@ -44,6 +44,26 @@ def stall(
 
 @pytest.mark.chaos
 @pytest.mark.timeout(600)
+def test_a_worker_that_is_told_to_go_in_an_outage_records_what_it_kept_within_its_drain(
+    stall: Any, database: Any
+) -> None:
+    worker = stall.worker("--drain", "60")
+    handle = stall.ax.submit("unsafe_here", {"subject": "s", "before": "the door"})
+    stall.world.wait_for(1, kind="at the door")
+    database.stop()
+    stall.world.open("the door")
+    assert until(lambda: "it is kept and written once the store takes it" in worker.said, 60), worker.said
+    worker.terminate()
+    assert until(lambda: f"task {handle} could not be run" in worker.said, 60), worker.said  # its slot is free
+    assert worker.child.poll() is None, worker.said
+    database.start()
+    assert worker.wait() == 0
+    assert stall.ax.get(handle).state is State.SUCCESS
+    assert len(stall.effects("s")) == 1
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(600)
 def test_ends_that_could_not_be_recorded_for_a_minute_are_recorded_and_nothing_is_run_again(
     stall: Any, database: Any
 ) -> None:

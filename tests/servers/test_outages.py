@@ -189,3 +189,13 @@ def test_closing_waits_for_the_ends_that_are_kept(home: Home, clock: Skew, acted
         closing.result()
     with fresh(clock, url=home.url) as other:
         assert other.get(task_id).state is State.SUCCESS
+
+
+def test_ends_that_are_lost_when_it_is_closed_are_told_of(
+    home: Home, clock: Skew, acted: list[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Never silently: what becomes of them stands in the log."""
+    with fresh(clock, url=home.url) as ax:
+        left_behind(ax, home, acted)
+        ax.close(drain=0)
+    assert "1 ends could not be recorded before this AX was closed" in caplog.text

@@ -300,6 +300,11 @@ class Core:
                 pause.acquire(timeout=0.02)
                 self.clock.skip(0.02)
             self.closed = True
+            if left := len(self.live.unrecorded):
+                self.hooks.log_once(
+                    f"{left} ends could not be recorded before this AX was closed: once their leases are over they "
+                    "are tried again where that is safe, and in doubt where it is not"
+                )
             if self._watch is not None:
                 self._watch.stop()
             if self.post is not None:

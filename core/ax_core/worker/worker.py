@@ -144,8 +144,15 @@ class Worker:
         end = clock.monotonic() + self._drain
         if not self._emptied(end) and self._cells is not None and self._cells.interrupt():
             self._emptied(clock.monotonic() + INTERRUPT_SECONDS)
+        self._recorded(end)
         for crew in self._crews:
             crew.end()
+
+    def _recorded(self, end: float) -> None:
+        """Give ends that the store did not take the rest of the drain; the watch goes on writing them."""
+        pause = threading.Event()
+        while self._core.live.unrecorded and self._core.clock.monotonic() < end:
+            pause.wait(0.05)
 
     def _emptied(self, end: float) -> bool:
         """Whether nothing runs any more, at this monotonic time at the latest."""
