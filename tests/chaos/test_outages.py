@@ -54,7 +54,9 @@ def test_a_worker_that_is_told_to_go_in_an_outage_records_what_it_kept_within_it
     stall.world.open("the door")
     assert until(lambda: "it is kept and written once the store takes it" in worker.said, 60), worker.said
     worker.terminate()
-    assert until(lambda: f"task {handle} could not be run" in worker.said, 60), worker.said  # its slot is free
+    assert until(lambda: f"task {handle} could not be run" in worker.said, 60), (
+        worker.said
+    )  # its slot is free
     assert worker.child.poll() is None, worker.said
     database.start()
     assert worker.wait() == 0
