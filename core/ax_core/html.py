@@ -56,8 +56,7 @@ def tree(tree: Any) -> str:
 def page(tasks: Iterable[Any], more: bool) -> str:
     """A list of tasks."""
     rows = [[_text(each.id), *_row(each)] for each in tasks]
-    tail = "<p>… and more</p>" if more else ""
-    return _table(rows, ("task", "tool", "state", "arguments", "result", "took")) + tail
+    return _table(rows, ("task", "tool", "state", "arguments", "result", "took")) + _more(more)
 
 
 def run_page(runs: Iterable[Any], more: bool) -> str:
@@ -69,12 +68,11 @@ def run_page(runs: Iterable[Any], more: bool) -> str:
             _text(each.intent or ""),
             _text(each.session or ""),
             _text(each.used),
-            _text(f"{each.created_at:%Y-%m-%d %H:%M:%S}"),
+            _time(each.created_at),
         ]
         for each in runs
     ]
-    tail = "<p>… and more</p>" if more else ""
-    return _table(rows, ("run", "state", "intent", "session", "tasks", "created (UTC)")) + tail
+    return _table(rows, ("run", "state", "intent", "session", "tasks", "created")) + _more(more)
 
 
 def verdict(verdict: Any) -> str:
@@ -120,6 +118,10 @@ def _took(task: Any) -> str:
     if task.started_at is None or task.ended_at is None:
         return ""
     return f", {(task.ended_at - task.started_at).total_seconds():.3f} s"
+
+
+def _more(more: bool) -> str:
+    return "<p>… and more</p>" if more else ""
 
 
 def _time(at: datetime) -> str:

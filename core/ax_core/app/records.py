@@ -12,6 +12,7 @@ from ..model import AuditEntry, Page, Run, Task, TaskRow, Tree
 from ..states import State
 from ..store import Op, Tx, approvals, attempts, audit, bindings, queries, runs, tasks, tools
 from .lookup import Lookup
+from .paging import states_of
 
 if TYPE_CHECKING:
     from .core import Core
@@ -187,10 +188,7 @@ class Records(Lookup):
         limit: int,
         after: str | None,
     ) -> Op[Page]:
-        if not 1 <= limit <= 1000:
-            raise ValueError(f"limit={limit} must be 1 to 1000")
-        asked = () if state is None else (state,) if isinstance(state, str) else tuple(state)
-        states = tuple(State(s).value for s in asked)
+        states = states_of(State, state, limit)
         moment = None if since is None else int(since.timestamp() * 1e6)
 
         def op(tx: Tx) -> Page:

@@ -9,6 +9,7 @@ from .. import view
 from ..model import RunPage
 from ..states import RunState
 from ..store import Op, Tx, runs
+from .paging import states_of
 
 if TYPE_CHECKING:
     from .core import Core
@@ -56,10 +57,7 @@ class RunList:
         limit: int,
         after: str | None,
     ) -> Op[RunPage]:
-        if not 1 <= limit <= 1000:
-            raise ValueError(f"limit={limit} must be 1 to 1000")
-        asked = () if state is None else (state,) if isinstance(state, str) else tuple(state)
-        states = tuple(RunState(s).value for s in asked)
+        states = states_of(RunState, state, limit)
 
         def op(tx: Tx) -> RunPage:
             rows = runs.newest(tx, self._ns, states=states, session=session, before=after, limit=limit)

@@ -11,6 +11,7 @@ from ..states import RunState
 from . import data
 from .options import HERE, Where
 from .out import answer, state, table, text
+from .paging import cursor, say_more, states_named
 from .place import opened
 from .steps import short
 
@@ -34,13 +35,9 @@ def runs(
         limit: at most so many, 1 to 1000.
         after: go on after this id (the cursor of the page before).
     """
-    wanted = [name.upper() for name in state or ()]
-    for name in wanted:
-        if name not in set(RunState):
-            raise ValueError(f"no state of a run is named {name}; there are: {', '.join(RunState)}")
+    wanted = states_named(RunState, state, " of a run")
     with opened(where) as ax:
-        before = after if after is None or len(after) == 36 else ax.find(after, of="run")
-        page = ax.runs(state=wanted or None, session=session, limit=limit, after=before)
+        page = ax.runs(state=wanted, session=session, limit=limit, after=cursor(ax, after, "run"))
     listed = {"runs": [data.run(each) for each in page.runs], "after": page.after}
     answer(where.as_json, listed, lambda on: _list(on, page))
     return 0
@@ -62,5 +59,4 @@ def _list(on: Console, page: RunPage) -> None:
             text(short(run.parent_run_id) if run.parent_run_id else ""),
         )
     on.print(made)
-    if page.after:
-        on.print(text(f"more: --after {page.after}", "dim"))
+    say_more(on, page.after)

@@ -16,6 +16,7 @@ from . import data
 from .clean import shown
 from .options import HERE, Where
 from .out import answer, state, table, text
+from .paging import cursor, say_more, states_named
 from .place import opened
 from .steps import short
 
@@ -47,19 +48,16 @@ def tasks(
         limit: at most so many, 1 to 1000.
         after: go on after this id (the cursor of the page before).
     """
-    wanted = [name.upper() for name in state or ()]
-    for name in wanted:
-        if name not in set(State):
-            raise ValueError(f"no state is named {name}; there are: {', '.join(State)}")
+    wanted = states_named(State, state)
     with opened(where) as ax:
         page = ax.tasks(
-            state=wanted or None,
+            state=wanted,
             reason=reason,
             tool=tool,
             session=session,
             since=None if since is None else moment(since),
             limit=limit,
-            after=after if after is None or len(after) == 36 else ax.find(after),
+            after=cursor(ax, after, "task"),
         )
     listed = {"tasks": [data.task(each) for each in page.tasks], "after": page.after}
     answer(where.as_json, listed, lambda on: _list(on, page, where))
@@ -101,5 +99,4 @@ def _list(on: Console, page: Page, where: Where) -> None:
             text(task.session or ""),
         )
     on.print(made)
-    if page.after:
-        on.print(text(f"more: --after {page.after}", "dim"))
+    say_more(on, page.after)

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..clock import SECOND, Micros
 from ..model import TaskRow
+from .listing import Listing
 from .tx import Tx, columns
 
 _COLUMNS = columns(TaskRow)
@@ -24,33 +25,18 @@ def newest(
     limit: int = 50,
 ) -> list[TaskRow]:
     """Tasks, newest first, before the id ``before``."""
-    where, params = ["ns = :ns"], {"ns": ns, "limit": limit}
-    for column, value in (("reason", reason), ("session", session), ("tool", tool)):
-        if value is not None:
-            where.append(f"{column} = :{column}")
-            params[column] = value
+    asked = Listing(ns, {"reason": reason, "session": session, "tool": tool}, states, before, limit)
     if since is not None:
-        where.append("created_at >= :since")
         # Ids sort by time of creation, to within a minute among processes: older ones need not be looked at.
-        where.append(
-            "id > COALESCE((SELECT id FROM ax_task WHERE created_at < :older ORDER BY id DESC LIMIT 1), '')"
+        asked.narrow("created_at >= :since", since=since)
+        asked.narrow(
+            "id > COALESCE((SELECT id FROM ax_task WHERE created_at < :older ORDER BY id DESC LIMIT 1), '')",
+            older=since - 60 * SECOND,
         )
-        params |= {"since": since, "older": since - 60 * SECOND}
-    if before is not None:
-        where.append("id < :before")
-        params["before"] = before
-    if states:
-        names = {f"state{i}": state for i, state in enumerate(states)}
-        where.append(f"state IN ({', '.join(':' + n for n in names)})")
-        params |= names
-        # The index by state leaves out the successes; say so, or it is not used.
-        if "SUCCESS" not in states:
-            where.append("state <> 'SUCCESS'")
-    return _rows(
-        tx,
-        f"SELECT {_COLUMNS} FROM ax_task WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT :limit",
-        params,
-    )
+    # The index by state leaves out the successes; say so, or it is not used.
+    if states and "SUCCESS" not in states:
+        asked.narrow("state <> 'SUCCESS'")
+    return _rows(tx, asked.sql(_COLUMNS, "ax_task"), asked.params)
 
 
 def doubtful(tx: Tx, ns: str, limit: int = 50) -> list[TaskRow]:

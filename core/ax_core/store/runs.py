@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ..clock import Micros
 from ..model import RunRow, TaskRow
 from ..states import Reason, RunState
+from .listing import Listing
 from .tx import Tx, columns
 
 _COLUMNS = columns(RunRow)
@@ -66,20 +67,11 @@ def newest(
     limit: int = 50,
 ) -> list[RunRow]:
     """Runs, newest first, before the id ``before``."""
-    where, params = ["ns = :ns"], {"ns": ns, "limit": limit}
-    for condition, name, value in (("session =", "session", session), ("id <", "before", before)):
-        if value is not None:
-            where.append(f"{condition} :{name}")
-            params[name] = value
-    if states:
-        names = {f"state{i}": state for i, state in enumerate(states)}
-        where.append(f"state IN ({', '.join(':' + n for n in names)})")
-        params |= names
-        # The index by state holds the unfinished ones; say so, or it is not used.
-        if set(states) <= {RunState.OPEN, RunState.PAUSED}:
-            where.append("(state IN ('OPEN', 'PAUSED') OR reason = 'rolling_back')")
-    sql = f"SELECT {_COLUMNS} FROM ax_run WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT :limit"
-    return [RunRow(*row) for row in tx.all(sql, **params)]
+    asked = Listing(ns, {"session": session}, states, before, limit)
+    # The index by state holds the unfinished ones; say so, or it is not used.
+    if states and set(states) <= {RunState.OPEN, RunState.PAUSED}:
+        asked.narrow("(state IN ('OPEN', 'PAUSED') OR reason = 'rolling_back')")
+    return [RunRow(*row) for row in tx.all(asked.sql(_COLUMNS, "ax_run"), **asked.params)]
 
 
 def ended_implicit(task: TaskRow, state: RunState, reason: Reason, now: Micros) -> RunRow:

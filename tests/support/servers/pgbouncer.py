@@ -18,7 +18,6 @@ class PgBouncer(Server):
     """
 
     programs = ("pgbouncer",)
-    needed = False  # nobody has to have a proxy, and not every system has this one in its packages
 
     def __init__(self, behind: Postgres, connections: int = 3, **given: str) -> None:
         super().__init__()
