@@ -11,12 +11,13 @@ import pytest
 
 from support import known_gates
 from support.children import Nursery
+from support.fresh import ax, clock
 from support.one_database import one_each
 from support.processes import nursery, stage, world
 from support.servers.databases import EVERY, FILE, Databases
 from support.servers.redis import Redis
 
-__all__ = ["nursery", "stage", "world"]
+__all__ = ["ax", "clock", "nursery", "stage", "world"]
 
 _number = itertools.count(1)
 

@@ -16,6 +16,7 @@ from ax_core.dispatch import Call
 from ax_core.states import FINAL, OPEN, TRANSITIONS, WAY_OUT, State, may
 from ax_core.store import tasks
 from support.fresh import beat, fresh
+from support.probe import Pause
 from support.skew import Skew
 
 
@@ -91,10 +92,6 @@ STEPS = st.sampled_from((*CALLS, *CALLS, *VERBS))
 
 OUTCOME: ContextVar[str] = ContextVar("outcome", default="returns")
 """How the next body ends; it goes with the call, whichever thread that ends up on."""
-
-
-class Pause(BaseException):
-    """A framework's pause."""
 
 
 class Walk:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
+import threading
 
 from ax_core import AX
 from support.aside import together
@@ -17,16 +15,17 @@ class Notes:
         self.ax = ax
 
 
-@pytest.fixture
-def ax() -> Iterator[AX]:
-    with AX("sqlite://") as made:
-        yield made
-
-
 def test_an_ax_has_one_object_of_a_kind_however_many_ask(ax: AX) -> None:
-    found = together([lambda: ax.extension(Notes)] * 8)
-    assert {id(notes) for notes in found} == {id(ax.extension(Notes))}
-    assert ax.extension(Notes).ax is ax
+    """Also where all ask at a time when there is none yet."""
+    begun = threading.Barrier(8)
+
+    def notes(asked: AX) -> Notes:
+        begun.wait(10)
+        return Notes(asked)
+
+    found = together([lambda: ax.extension(notes)] * 8)
+    assert {id(each) for each in found} == {id(ax.extension(notes))}
+    assert ax.extension(notes).ax is ax
 
 
 def test_another_ax_and_another_tenant_have_their_own(ax: AX) -> None:

@@ -5,28 +5,17 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from ax_core import AX, OutcomeUnknown, faults
 from ax_core.dispatch import hands
-from support.fresh import beat, fresh
+from support.fresh import beat
 from support.ledger import until
 from support.skew import Skew
 
 LEASE = 30.0
-
-
-@pytest.fixture
-def clock() -> Skew:
-    return Skew()
-
-
-@pytest.fixture
-def ax(clock: Skew) -> Iterator[AX]:
-    with fresh(clock) as ax:
-        yield ax
 
 
 def ctrl_c_soon() -> None:

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from ax_core import AX, Effect, OutcomeUnknown, State, TaskCancelled, ToolFailed, current
-from ax_core.dispatch import Call
 from support.aside import Aside, outcome
 from support.ears import Ear, late
 from support.fresh import fresh, tick
-from support.probe import Held, Probe
+from support.probe import Held, Pause, Probe, paused
 from support.skew import Skew
 
 
@@ -49,13 +48,7 @@ def test_what_waits_is_cancelled_at_once_and_never_runs(ax: AX, clock: Skew, sta
 
 
 def test_what_a_framework_paused_is_cancelled_at_once_and_never_entered_again(ax: AX) -> None:
-    class Pause(BaseException):
-        pass
-
-    probe = Probe(Pause())
-    call = Call(probe.tool(ax), {}, request_id="r")
-    with pytest.raises(Pause):
-        ax.dispatch(call, passes=(Pause,))
+    probe, call = paused(ax)
     assert only(ax).state is State.WAITING
     verdict = ax.cancel(only(ax).id, by="ann")
     assert (verdict.done, verdict.state) == (True, State.CANCELLED)

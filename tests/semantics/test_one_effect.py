@@ -11,12 +11,8 @@ from ax_core import AX, Budget, Effect, OutcomeUnknown, RequestConflict, RunStat
 from ax_core.dispatch import Call
 from support.aside import Aside, outcome, together
 from support.fresh import beat, fresh, watch
-from support.probe import Held, Probe
+from support.probe import Held, Pause, Probe
 from support.skew import Skew
-
-
-class Pause(BaseException):
-    """A framework's pause."""
 
 
 class Refunds:

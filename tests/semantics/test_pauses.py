@@ -11,8 +11,7 @@ from ax_core import (
     StillRunning,
     Task,
 )
-from ax_core.dispatch import Call
-from support.probe import Probe
+from support.probe import Pause, Probe, paused
 
 
 def only(ax: AX) -> Task:
@@ -29,14 +28,7 @@ def test_a_pause_inside_a_loop_replays_what_stands_before_it(ax: AX) -> None:
 
 
 def test_a_framework_pause_passes_through_and_the_task_goes_on_at_re_entry(ax: AX) -> None:
-    class Pause(BaseException):
-        pass
-
-    probe = Probe(Pause())
-    tool = probe.tool(ax, effect=Effect.UNSAFE, retries=3)
-    call = Call(tool, {}, request_id="r")
-    with pytest.raises(Pause):
-        ax.dispatch(call, passes=(Pause,))
+    probe, call = paused(ax, effect=Effect.UNSAFE, retries=3)
     assert (only(ax).state, only(ax).reason, only(ax).history[0].outcome) == (
         State.WAITING,
         "paused",
@@ -47,13 +39,7 @@ def test_a_framework_pause_passes_through_and_the_task_goes_on_at_re_entry(ax: A
 
 
 def test_a_pause_is_not_waited_for_by_somebody_who_cannot_resume_it(ax: AX) -> None:
-    class Pause(BaseException):
-        pass
-
-    probe = Probe(Pause())
-    call = Call(probe.tool(ax), {}, request_id="r")
-    with pytest.raises(Pause):
-        ax.dispatch(call, passes=(Pause,))
+    paused(ax)
     ax._core.registry._tools.clear()
     with pytest.raises(StillRunning):
         ax.wait_for_result(only(ax).id, timeout=0)

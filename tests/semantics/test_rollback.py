@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from ax_core import AX, Effect, Policy, RunState, State, TaskDead
-from ax_core.dispatch import Call
 from ax_core.states import Reason
 from ax_core.store import runs, tasks
-from support.probe import Probe
+from support.probe import Pause, paused
 
 
 class Undone:
@@ -89,13 +88,7 @@ def test_a_run_that_was_rolled_back_takes_nothing_new(ax: AX) -> None:
 def test_a_call_of_no_run_makes_no_further_attempt_once_the_run_of_its_own_id_has_ended(ax: AX) -> None:
     """What is rolled back without ever having been opened has a run from then on, and every claim asks for it."""
 
-    class Pause(BaseException):
-        pass
-
-    probe = Probe(Pause())
-    call = Call(probe.tool(ax), {}, request_id="r")
-    with pytest.raises(Pause):
-        ax.dispatch(call, passes=(Pause,))
+    probe, call = paused(ax)
     (task,) = ax.tasks().tasks
     db, now = ax._core.db, ax._core.clock.now()
     row = db.read(lambda tx: tasks.look(tx, task.id))

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ax_core import AX
 from ax_core.store import database, migrate
 from ax_core.store.dialects import PAGE
@@ -77,3 +79,16 @@ def beat(ax: AX) -> None:
 def tick(ax: AX) -> None:
     """One round of the quick duties: cancels are passed on, the overdue are warned of."""
     watch(ax).tick()
+
+
+@pytest.fixture
+def clock() -> Skew:
+    """One that can be pushed ahead."""
+    return Skew()
+
+
+@pytest.fixture
+def ax(clock: Skew) -> Iterator[AX]:
+    """An open AX in memory that nobody watches, where a room has no other."""
+    with fresh(clock) as made:
+        yield made

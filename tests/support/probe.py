@@ -6,12 +6,19 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from ax_core import AX, Context, Policy, current
+from ax_core.dispatch import Call
 from ax_core.registry import Tool
 
 
 class Interrupt(BaseException):
     """What Ctrl-C is to a tool: the host is leaving, and the tool has not failed. (It leaves pytest alone.)"""
+
+
+class Pause(BaseException):
+    """A framework's pause."""
 
 
 class Held:
@@ -96,3 +103,12 @@ class Probe:
         if callable(item):
             return self._act(item(ctx), ctx)
         return item
+
+
+def paused(ax: AX, **policy: Any) -> tuple[Probe, Call]:
+    """A task that its framework has paused in the first attempt, and the call that goes on with it."""
+    probe = Probe(Pause())
+    call = Call(probe.tool(ax, **policy), {}, request_id="r")
+    with pytest.raises(Pause):
+        ax.dispatch(call, passes=(Pause,))
+    return probe, call

@@ -13,11 +13,7 @@ from ax_core import (
 from support.aside import outcome
 from support.ears import Ear
 from support.expiry import LIMIT, expiring
-from support.probe import Held, Interrupt, Probe
-
-
-class Pause(BaseException):
-    """A framework's pause."""
+from support.probe import Held, Interrupt, Pause, Probe
 
 
 class Stage:

@@ -10,6 +10,7 @@ import os
 from ..decide import Lost, Raised, TimedOut
 from .aloop import late_end, on_loop
 from .body import grace
+from .ends import write_end
 from .hands import Slot
 from .steps import Ended, Enter
 from .wiring import Wiring
@@ -78,7 +79,7 @@ def on_private_loop(step: Enter, wiring: Wiring) -> Ended:
             slot.wake()
 
     def give_back() -> None:
-        wiring.db.write(step.record(Lost(entered=False)), "record")
+        write_end(step, Lost(entered=False), wiring)
 
     def cut_off() -> None:
         if begun:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,19 +14,6 @@ from ax_core import AX, Budget
 from support import driving
 from support.desk import Desk
 from support.driving import Drive, Wrap
-from support.fresh import fresh
-from support.skew import Skew
-
-
-@pytest.fixture
-def clock() -> Skew:
-    return Skew()
-
-
-@pytest.fixture
-def ax(clock: Skew) -> Iterator[AX]:
-    with fresh(clock) as made:
-        yield made
 
 
 @pytest.fixture(params=["plain", "timeout"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,20 +9,7 @@ from llama_index.core.tools import BaseTool
 
 from ax_adapters.llama_index import wrap_tool
 from ax_core import AX, Policy
-from support.fresh import fresh
 from support.llama import Call, Wrap
-from support.skew import Skew
-
-
-@pytest.fixture
-def clock() -> Skew:
-    return Skew()
-
-
-@pytest.fixture
-def ax(clock: Skew) -> Iterator[AX]:
-    with fresh(clock) as made:
-        yield made
 
 
 @pytest.fixture(params=["plain", "timeout"])
