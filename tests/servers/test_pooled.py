@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ from sqlalchemy import text
 from ax_core import AX, State, StoreError, TaskTimeout, current
 from ax_core.cli import main
 from support.aside import together
+from support.ledger import until
 from support.servers.databases import POSTGRES, Databases
 from support.servers.pgbouncer import PgBouncer
 
@@ -114,10 +114,7 @@ def test_a_transactional_tool_that_runs_out_of_time_lets_go_of_its_locks(
         ax.call("book", {"n": 1})
     try:
         locked = "SELECT count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE c.relname = 'business'"
-        give_up = time.monotonic() + 10
-        while bouncer.behind.ask(locked, name) != [(0,)]:
-            assert time.monotonic() < give_up
-            time.sleep(0.02)
+        assert until(lambda: bouncer.behind.ask(locked, name) == [(0,)])
         assert bouncer.behind.ask("SELECT * FROM business", name) == []
     finally:
         over.set()
