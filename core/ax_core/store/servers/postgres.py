@@ -83,9 +83,12 @@ class Postgres(ServerDialect):
     def connect(self, args: Sequence[Any], given: dict[str, Any]) -> Any:
         import psycopg
 
+        from .numbered import NumberedCursor
+
         alive = {"connect_timeout": CONNECT_SECONDS, "keepalives_idle": 10, "keepalives_interval": 5}
         prompt = {"keepalives_count": 3, "tcp_user_timeout": 20_000, "application_name": "ax"}
-        return psycopg.connect(*args, **{**alive, **prompt, **given})
+        cursors = {"cursor_factory": NumberedCursor}
+        return psycopg.connect(*args, **{**alive, **prompt, **cursors, **given})
 
     def prepare(self, raw: Any) -> None:
         raw.autocommit = True  # AX says BEGIN itself
