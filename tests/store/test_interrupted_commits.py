@@ -27,7 +27,7 @@ def begun(ledger: Ledger, i: Interrupter, n: int, work: Callable[[], object]) ->
 
 
 def put_later(ledger: Ledger, *numbers: int, after: int) -> Aside:
-    """Two threads and a coroutine per number, each in line before the next comes, once ``after`` stand there."""
+    """A thread, a coroutine or one who is told per number, each in line before the next comes, once ``after`` do."""
 
     async def loop(n: int) -> int:
         return await ledger.aput(n)
@@ -36,10 +36,12 @@ def put_later(ledger: Ledger, *numbers: int, after: int) -> Aside:
         others: list[Aside] = []
         for count, n in enumerate(numbers, after):
             ledger.stands(count)
-            put: Callable[[], int] = (
-                (lambda n=n: asyncio.run(loop(n))) if n % 2 else (lambda n=n: ledger.put(n))
-            )
-            others.append(Aside(put))
+            puts: list[Callable[[], int]] = [
+                lambda n=n: ledger.leave(n),
+                lambda n=n: asyncio.run(loop(n)),
+                lambda n=n: ledger.put(n),
+            ]
+            others.append(Aside(puts[n % 3]))
         ledger.stands(after + len(numbers))
         return others
 
@@ -52,7 +54,7 @@ def alone(ledger: Ledger, i: Interrupter) -> list[int]:
 
 
 def leading(ledger: Ledger, i: Interrupter) -> list[int]:
-    """It leads a batch with those of two threads and of two coroutines."""
+    """It leads a batch with those of two threads, of a coroutine, and of one who is told."""
     with ledger.held_up(0) as go:
         coming = put_later(ledger, 2, 3, 4, 5, after=2)
         going = Aside(lambda: (until(lambda: coming.ended), go.set()))
@@ -99,6 +101,31 @@ def waiting(ledger: Ledger, i: Interrupter) -> list[int]:
     return [0, *mine, 2]
 
 
+def leaving_it(ledger: Ledger, i: Interrupter) -> list[int]:
+    """It leaves its operation to whoever leads, if anybody does."""
+    told: list[int] = []
+    mine = begun(
+        ledger, i, 1, lambda: ledger.commits.later(putting(1), "control", False, lambda *_: told.append(1))
+    )
+    assert not mine or until(lambda: told)
+    return mine
+
+
+def passing_on_to_nobody(ledger: Ledger, i: Interrupter) -> list[int]:
+    """It leads, and next in line is one whose thread does not wait."""
+    others: list[Aside] = []
+
+    def op(tx: object) -> int:
+        if not others:
+            others.append(Aside(lambda: ledger.leave(2)))
+            ledger.stands(2)
+        return putting(1)(tx)
+
+    mine = begun(ledger, i, 1, lambda: ledger.commits.run(op, "control"))
+    assert until(lambda: ledger.free)
+    return [*mine, *([2] if [call.result() for call in others] else [])]
+
+
 def on_a_loop(ledger: Ledger, i: Interrupter) -> list[int]:
     """It runs an event loop, and nobody leads."""
     loop = asyncio.new_event_loop()
@@ -139,7 +166,17 @@ def exclusive_at_once(ledger: Ledger, i: Interrupter) -> list[int]:
 
 @pytest.mark.parametrize(
     "scenario",
-    [alone, leading, passing_on, waiting, on_a_loop, exclusive, exclusive_at_once],
+    [
+        alone,
+        leading,
+        passing_on,
+        waiting,
+        leaving_it,
+        passing_on_to_nobody,
+        on_a_loop,
+        exclusive,
+        exclusive_at_once,
+    ],
     ids=lambda s: s.__name__,
 )
 def test_ctrl_c_loses_nothing_and_wedges_nobody(scenario: Scenario, tmp_path: Path) -> None:

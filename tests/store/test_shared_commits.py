@@ -47,6 +47,26 @@ def test_those_who_wait_share_one_commit_and_each_gets_its_own_result(ledger: Le
     assert ledger.raws[0].commits == 2
 
 
+def test_whoever_has_more_to_do_leaves_its_operation_to_the_one_who_leads_and_is_told(ledger: Ledger) -> None:
+    """The result or the error, after COMMIT; where nobody leads it commits by itself, and knows when it goes on."""
+    told: list[Any] = []
+
+    def leave(op: Any) -> None:
+        ledger.commits.later(op, "control", False, lambda *said: told.append((*said, ledger.entries())))
+
+    with ledger.held_up():
+        for op in (putting(1), refusing, putting(2)):
+            leave(op)
+        assert told == []
+    assert until(lambda: len(told) == 3)
+    assert [said[0] for said in told] == [1, None, 4]
+    assert [type(said[1]) for said in told] == [type(None), ValueError, type(None)]
+    assert all(said[2] == [0, 1, 2] for said in told)
+    assert until(lambda: ledger.free)
+    leave(putting(3))
+    assert told[3] == (9, None, [0, 1, 2, 3])
+
+
 def test_a_failing_operation_leaves_nothing_and_takes_nobody_down(ledger: Ledger) -> None:
     with ledger.held_up():
         before = Aside(lambda: ledger.put(1))

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from ax_core.store.commits import Commits
@@ -42,6 +43,15 @@ class Ledger:
     def put(self, n: int) -> int:
         """Write a number on this thread."""
         return self.commits.run(putting(n), "control")
+
+    def leave(self, n: int) -> int:
+        """Have a number written by whoever leads, and wait to be told."""
+        said: SimpleQueue[tuple[int, BaseException | None]] = SimpleQueue()
+        self.commits.later(putting(n), "control", False, lambda result, error: said.put((result, error)))
+        result, error = said.get(timeout=PATIENCE)
+        if error is not None:
+            raise error
+        return result
 
     async def aput(self, n: int) -> int:
         """Write a number from an event loop."""

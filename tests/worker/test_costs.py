@@ -48,6 +48,8 @@ class Counted:
         core: Any = self.ax._core
         core.wiring("default")
         self._every(core.db, "write", lambda op, name="control", *_: name)
+        if core.db.path is not None:  # else it is a write like others
+            self._every(core.db, "write_later", lambda op, name, *_: name)
         for name in ("publish", "wake"):
             self._every(core.post.transport, name, lambda *_, name=name: name)
         source = core.post.transport.source

@@ -20,6 +20,7 @@ from ax_core.worker.acks import Acks
 from ax_core.worker.deadlines import PassingDeadlines
 from ax_core.worker.running import Running
 from ax_core.worker.slots import Slots
+from support.ledger import until
 
 PATIENCE = 20.0
 NOBODY = "redis://127.0.0.1:1/0"
@@ -124,6 +125,25 @@ def test_a_deadline_that_passes_is_told_and_one_that_was_removed_is_not() -> Non
     assert not thread.is_alive()
 
 
+def test_deadlines_of_bodies_that_are_soon_over_wake_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first is waited for even when it is removed, so that those after it need not ring."""
+    deadlines, rings = PassingDeadlines(SystemClock()), list[float]()
+    waits = threading.Semaphore(0)
+    wait, notify = deadlines._bell.wait, deadlines._bell.notify
+    monkeypatch.setattr(deadlines._bell, "wait", lambda seconds: waits.release() or wait(seconds))
+    monkeypatch.setattr(deadlines._bell, "notify", lambda: rings.append(time.monotonic()) or notify())
+    thread = threading.Thread(target=deadlines.run, daemon=True)
+    thread.start()
+    assert waits.acquire(timeout=PATIENCE)
+    for later in range(20):
+        deadlines.remove(deadlines.add(time.monotonic() + 3600 + later, lambda: None))
+        if later == 0:
+            assert waits.acquire(timeout=PATIENCE)
+    assert len(rings) == 1
+    deadlines.stop()
+    thread.join(PATIENCE)
+
+
 @pytest.fixture
 def queued(tmp_path: Path) -> Iterator[tuple[Running, AX, list[str]]]:
     """A worker's side, its AX and three tasks that wait for it."""
@@ -173,8 +193,8 @@ def test_a_claim_that_fails_takes_no_other_with_it(
     ended: list[str] = []
     for each in begun:
         side.see(each, "default", lambda row, certain: ended.append(row.state))  # type: ignore[union-attr]
+    assert until(lambda: ended == ["SUCCESS"] * 3)
     side.close()
-    assert ended == ["SUCCESS"] * 3
 
 
 def _delivery(name: str) -> Delivery:

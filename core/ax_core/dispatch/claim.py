@@ -152,7 +152,7 @@ def claim_row(
         detail = {"was": row.tool_version, "is": tool.version}
         step = transitions.quarantine("policy_changed", Reason.POLICY_CHANGED, now, detail)
         return Seat(tasks.move(tx, row, step, now, wiring.owner, wiring.tell()) or row, how=how)
-    line = runs.line(tx, row.run_id)
+    line = runs.line(tx, row.run_id) if row.run_id != row.id else []
     # The first attempt was reserved when it was submitted.
     if row.attempt > 0 and row.origin != ORIGIN and (refused := reserve(tx, line, now)) is not None:
         return Seat(row, how=how, refusal=refused)

@@ -1,14 +1,13 @@
-"""Carrying out a choreography on the very thread that enters its body; a deadline hands the rest to another thread."""
+"""Carrying out a choreography on the very thread that enters its body; what follows a wait goes to another thread."""
 
 from __future__ import annotations
 
-import _thread
 from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any, Protocol
 
 from .hands import Slot, apart, attempt, do, given_up
-from .steps import Ended, Enter, Step
+from .steps import Ended, Enter, Step, Write
 from .wiring import Wiring
 
 
@@ -23,9 +22,10 @@ class Deadlines(Protocol):
 
 
 class Handover:
-    """For a thread that has nothing else to do than this task, so that no second one need wait for its body.
+    """For a thread that has other tasks to go on with: it waits for no commit that somebody else is at.
 
     Args:
+        elsewhere: runs what follows such a commit; it is told so by whoever commits, and must not block.
         over: told the result or the error, on the thread that came to the end.
     """
 
@@ -34,12 +34,14 @@ class Handover:
         choreography: Generator[Step, Any, Any],
         wiring: Wiring,
         deadlines: Deadlines,
+        elsewhere: Callable[[Callable[[], None]], None],
         over: Callable[[Any, BaseException | None], None],
     ) -> None:
-        self._steps, self._wiring, self._deadlines, self._over = choreography, wiring, deadlines, over
+        self._steps, self._wiring, self._deadlines = choreography, wiring, deadlines
+        self._elsewhere, self._over = elsewhere, over
 
     def begin(self) -> None:
-        """Go on here until the end, or until the deadline of a body that does not end."""
+        """Go on here until the end, or until something else is waited for: a commit, or a body past its deadline."""
         self._go_on(lambda: None)
 
     def _go_on(self, act: Callable[[], Any]) -> None:
@@ -60,6 +62,8 @@ class Handover:
             self._over(None, error)
 
     def _act(self, step: Step) -> Any:
+        if isinstance(step, Write):
+            return self._write(step)
         if (
             not isinstance(step, Enter)
             or step.deadline is None
@@ -71,21 +75,59 @@ class Handover:
             return do(step, self._wiring)
         return self._enter(step, step.deadline)
 
+    def _write(self, step: Write) -> Any:
+        first, answers, turns = First(), list[Callable[[], Any]](), [True]
+
+        def told(result: Any, error: BaseException | None) -> None:
+            answers.append(partial(_answer, result, error))
+            if not first.is_("told"):
+                self._elsewhere(partial(self._go_on_once, turns, answers[0]))
+
+        self._wiring.db.write_later(step.op, step.name, step.durable, told)
+        return _ELSEWHERE if first.is_("left") else answers[0]()
+
+    def _go_on_once(self, turns: list[bool], act: Callable[[], Any]) -> None:
+        # Whoever told may have been interrupted in the middle of it, so it is told again.
+        try:
+            turns.pop()
+        except IndexError:
+            return
+        self._go_on(act)
+
     def _enter(self, step: Enter, deadline: float) -> Ended | object:
-        slot, first = Slot(), _thread.allocate_lock()
-        body = attempt(step, self._wiring, slot)
+        slot, first = Slot(), First()
+        # The body's end or the deadline: whoever is first goes on from here.
+        body = attempt(step, self._wiring, slot, partial(first.is_, "ended"))
         mark = self._deadlines.add(deadline, partial(self._passed, step, slot, first))
         body()
         self._deadlines.remove(mark)
-        # The body's end or the deadline: whoever is first goes on from here.
-        if not first.acquire(False):
+        if not first.is_("ended"):
             return _ELSEWHERE
         assert slot.ended is not None
         return slot.ended
 
-    def _passed(self, step: Enter, slot: Slot, first: _thread.LockType) -> None:
-        if first.acquire(False):
+    def _passed(self, step: Enter, slot: Slot, first: First) -> None:
+        if first.is_("passed"):
             self._wiring.threads.spawn(partial(self._go_on, partial(given_up, step, slot)))
+
+
+class First:
+    """Which of two came first."""
+
+    __slots__ = ("_who",)
+
+    def __init__(self) -> None:
+        self._who: dict[int, str] = {}
+
+    def is_(self, name: str) -> bool:
+        """Whether it is this one, if need be from now on; in one step that no other thread comes between."""
+        return self._who.setdefault(0, name) == name
+
+
+def _answer(result: Any, error: BaseException | None) -> Any:
+    if error is not None:
+        raise error
+    return result
 
 
 _ELSEWHERE = object()

@@ -142,14 +142,20 @@ def start(step: Enter, wiring: Wiring, slot: Slot) -> None:
     wiring.threads.spawn(attempt(step, wiring, slot))
 
 
-def attempt(step: Enter, wiring: Wiring, slot: Slot) -> Callable[[], None]:
-    """What a body's thread does: enter it in a copy of this context, record its end, tell the slot. Never raises."""
+def attempt(
+    step: Enter, wiring: Wiring, slot: Slot, awaited: Callable[[], bool] = lambda: False
+) -> Callable[[], None]:
+    """What a body's thread does: enter it in a copy of this context, record its end, tell the slot. Never raises.
+
+    Args:
+        awaited: asked when the body has ended, whether its caller is still there and will record that itself.
+    """
     context = contextvars.copy_context()
     wiring.live.add(step.attempt)
 
     def job() -> None:
         try:
-            slot.ended = context.run(_run, step, wiring, slot)
+            slot.ended = context.run(_run, step, wiring, slot, awaited)
         except BaseException as error:  # the store refused the record: the caller is owed that, not silence
             slot.ended = Ended(None, None, error)
         finally:
@@ -184,7 +190,7 @@ def _here(step: Enter, wiring: Wiring) -> Ended:
         wiring.live.remove(step.attempt)
 
 
-def _run(step: Enter, wiring: Wiring, slot: Slot) -> Ended | None:
+def _run(step: Enter, wiring: Wiring, slot: Slot, awaited: Callable[[], bool]) -> Ended | None:
     """Enter the body and record its end; None: the caller gave it up before."""
     if step.attempt.row.effect == Effect.TRANSACTIONAL:
         return _transact(step, wiring, slot)
@@ -192,6 +198,8 @@ def _run(step: Enter, wiring: Wiring, slot: Slot) -> Ended | None:
         return None
     outcome, error = _entered(step, wiring)
     step.attempt.ended = True
+    if awaited():
+        return Ended(outcome, None, error)
     return Ended(outcome, write_end(step, outcome, wiring), error)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import _thread
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from queue import Empty, SimpleQueue
 
 from ..clock import Clock
@@ -46,14 +46,20 @@ class Waiter:
 
     def wake(self) -> None:
         """Something moved."""
-        if self._loop is not None and self._event is not None:
-            try:
-                self._loop.call_soon_threadsafe(self._event.set)
-            except RuntimeError:  # its loop is closed
-                pass
-            return
+        _wake((self,))
+
+    def ring(self) -> asyncio.AbstractEventLoop | None:
+        """Wake a thread; or the loop, on which :meth:`rise` is to be called."""
+        if self._event is not None:
+            return self._loop
         if self._bell.empty():  # once too often does no harm
             self._bell.put(None)
+        return None
+
+    def rise(self) -> None:
+        """:meth:`wake`, on its loop."""
+        if self._event is not None:
+            self._event.set()
 
     def wait(self, at_most: float | None) -> None:
         """Block until something moved, or it is time to look again."""
@@ -71,7 +77,8 @@ class Waiter:
                 return
         pause = max(0.0, self._next(at_most))
         try:
-            await asyncio.wait_for(self._event.wait(), pause)
+            async with asyncio.timeout(pause):
+                await self._event.wait()
         except TimeoutError:
             self._home.clock.skip(pause)
         self._event.clear()
@@ -119,14 +126,16 @@ class Waiters:
 
     def wake(self, task_id: str) -> None:
         """A task moved."""
-        for waiter in tuple(self._by_task.get(task_id, ())):
-            waiter.wake()
+        _wake(self._by_task.get(task_id, ()))
 
-    def end(self, row: TaskRow) -> None:
-        """A task is over, and this is how."""
-        for waiter in tuple(self._by_task.get(row.id, ())):
-            waiter.found = row
-            waiter.wake()
+    def moved(self, task_ids: Sequence[str], over: Mapping[str, TaskRow]) -> None:
+        """These tasks moved; those of them that are over stand like this."""
+        waiters = []
+        for task_id in task_ids:
+            for waiter in tuple(self._by_task.get(task_id, ())):
+                waiter.found = over.get(task_id, waiter.found)
+                waiters.append(waiter)
+        _wake(waiters)
 
     def awaited(self, task_ids: Sequence[str]) -> list[str]:
         """Those of them that somebody here waits for."""
@@ -136,14 +145,28 @@ class Waiters:
 def told(waiters: Waiters, db: Store, task_ids: Sequence[str]) -> None:
     """Wake who waits for tasks that moved elsewhere; those that are over are read once, for all together."""
     awaited = waiters.awaited(task_ids)
-    over = set()
+    over = {}
     try:
         for row in db.read(Alone(lambda tx: tasks.several(tx, awaited))) if awaited else ():
             if row.state in FINAL:  # any other may have moved on by now
-                over.add(row.id)
-                waiters.end(row)
+                over[row.id] = row
     except Exception:  # each will look for itself, and tell its caller what is wrong
         pass
-    for task_id in awaited:
-        if task_id not in over:
-            waiters.wake(task_id)
+    waiters.moved(awaited, over)
+
+
+def _wake(waiters: Iterable[Waiter]) -> None:
+    loops: dict[asyncio.AbstractEventLoop, list[Waiter]] = {}
+    for waiter in tuple(waiters):
+        if (loop := waiter.ring()) is not None:
+            loops.setdefault(loop, []).append(waiter)
+    for loop, its in loops.items():
+        try:
+            loop.call_soon_threadsafe(_rise, its)
+        except RuntimeError:  # it is closed
+            pass
+
+
+def _rise(waiters: list[Waiter]) -> None:
+    for waiter in waiters:
+        waiter.rise()

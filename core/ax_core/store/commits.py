@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 from .. import faults
 from ..threads import Threads
 from .dialects import PAGE, Dialect
-from .line import Exclusive, Item, Line
+from .line import Exclusive, Item, Line, Told
 from .turn import begin
 from .tx import Op, Tx
 
@@ -70,6 +70,15 @@ class Commits:
         item.future = future
         self._line.queue(item)
         return future
+
+    def later(self, op: Op[T], name: str, durable: bool, told: Told) -> None:
+        """:meth:`run` for a thread that has more to do than wait: ``told`` gets the result and the error.
+
+        It is called once or, where a leader was interrupted, twice: here, or by whoever leads, whom it must not block.
+        """
+        item = Item(op, name, durable)
+        item.told = told
+        self._line.leave_it(item)
 
     def exclusive(self) -> Exclusive:
         """Keep every other write of this process waiting, for one that holds the database's write lock itself."""
@@ -228,7 +237,9 @@ class Commits:
             item.done = True
             if item.error is None and item.tx is not None and item.tx.after:
                 self._call_back(item.tx)
-            if item.loop is None:
+            if item.told is not None:
+                item.told(item.result, item.error)
+            elif item.loop is None:
                 item.tell()
             else:
                 coroutines.append(item)

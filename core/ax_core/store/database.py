@@ -14,6 +14,7 @@ from . import forks, migrate
 from .commits import Commits
 from .dialects import Dialect, sqlite_path
 from .held import Held
+from .line import Told
 from .reads import Reads
 from .store import Store
 from .tx import Op
@@ -80,6 +81,9 @@ class Database(Store):
 
     def write(self, op: Op[T], name: str = "control", durable: bool = False) -> T:
         return self.commits.run(op, name, durable)
+
+    def write_later(self, op: Op[T], name: str, durable: bool, told: Told) -> None:
+        self.commits.later(op, name, durable, told)
 
     def queued(self, op: Op[T], name: str = "control", durable: bool = False) -> asyncio.Future[T]:
         return self.commits.queued(op, name, durable)

@@ -18,19 +18,21 @@ from typing import Any
 from ..threads import Threads
 from .tx import Op, Tx
 
+Told = Callable[[Any, "BaseException | None"], None]
 Helper = list[bool]
 """The name under which a helper thread leads. Whoever empties it is that helper, so there is only one."""
 
 
 class Item:
-    """One operation in line; a thread waits for it on a lock, a coroutine on a future.
+    """One operation in line; a thread waits for it on a lock, a coroutine on a future, and others are told.
 
     Attributes:
+        told: called with the result and the error by whoever leads, which it must not block; None: somebody waits.
         op: what to run; None for one who wants nothing but the lead.
         done: it is answered, or was not to be.
     """
 
-    __slots__ = ("done", "durable", "error", "future", "loop", "name", "op", "result", "tx", "wake")
+    __slots__ = ("done", "durable", "error", "future", "loop", "name", "op", "result", "told", "tx", "wake")
 
     def __init__(self, op: Op[Any] | None, name: str, durable: bool) -> None:
         self.op, self.name, self.durable = op, name, durable
@@ -41,6 +43,12 @@ class Item:
         self.wake: _thread.LockType | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.future: asyncio.Future[Any] | None = None
+        self.told: Told | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether a thread waits for it, and will lead when its turn comes."""
+        return self.loop is None and self.told is None
 
     def tell(self) -> None:
         """Wake the thread that waits here: it is done, or it leads. Once too often does no harm."""
@@ -77,6 +85,17 @@ class Line:
         try:
             self.items.append(item)
             if self._holder.setdefault(0, item) is item or self._turn(item):
+                self._work()
+                self._pass_on()
+        except BaseException:
+            self._rescue(item)
+            raise
+
+    def leave_it(self, item: Item) -> None:
+        """Bring an operation to its end here if nobody leads, and else leave it to whoever does."""
+        try:
+            self.items.append(item)
+            if self._holder.setdefault(0, item) is item:
                 self._work()
                 self._pass_on()
         except BaseException:
@@ -157,7 +176,7 @@ class Line:
             if not items or holder.setdefault(0, helper) is not helper:
                 return
         first = items[0]
-        if first.loop is None:
+        if first.waits:
             holder[0] = first
             first.tell()
         else:
@@ -203,7 +222,7 @@ class Line:
         else:
             self._lead(holder)
         # The lead may still come to it, and then somebody must be there.
-        if item.loop is None and not item.done and self._turn(item):
+        if item.waits and not item.done and self._turn(item):
             self._instead(item)
 
     def _instead(self, item: Item) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ..clock import Clock
 from ..threads import Threads
+from .line import Told
 from .tx import Op, Tx
 
 if TYPE_CHECKING:
@@ -76,6 +77,18 @@ class Store(ABC):
         Raises:
             StoreError: the database refused; nothing is stored, unless the message says that this is not known.
         """
+
+    def write_later(self, op: Op[T], name: str, durable: bool, told: Told) -> None:
+        """:meth:`write` for a thread that need not wait: ``told`` gets the result or the error.
+
+        It may be called before this returns, by whichever thread does the writing, which it must not block; and twice.
+        """
+        try:
+            result = self.write(op, name, durable)
+        except BaseException as error:
+            told(None, error)
+        else:
+            told(result, None)
 
     async def awrite(self, op: Op[T], name: str = "control", durable: bool = False) -> T:
         """:meth:`write` without blocking the event loop."""

@@ -52,7 +52,7 @@ class Bench:
         taken = [job for job in jobs if self._take(*job)]
         if taken:
             self._pace.spend(len(taken))
-            self._core.threads.spawn(partial(self._work, taken, admitted))
+            self._running.relay.add(partial(self._work, taken, admitted))
         return len(taken)
 
     def _take(self, task_id: str, ns: str, delivery: Delivery | None) -> bool:
@@ -89,8 +89,7 @@ class Bench:
             self._away([job for job, _ in rest], error)
         else:
             each += [partial(self._see, job, seen) for (job, _), seen in zip(rest, begun, strict=True)]
-        for see in each[1:]:
-            self._core.threads.spawn(see)
+        self._running.relay.add(*each[1:])
         if each:
             each[0]()
 

@@ -29,6 +29,7 @@ class PassingDeadlines:
         # Most deadlines are later than one that is waited for already, and cost no more than this.
         if at < self._next:
             with self._bell:
+                self._next = min(at, self._next)
                 self._bell.notify()
         return mark
 
@@ -44,8 +45,10 @@ class PassingDeadlines:
                 if at <= now and self._open.pop(mark, None) is not None:
                     passed()
             with self._bell:
-                self._next = inf  # first: whoever adds from here on rings
-                self._next = min((at for at, _ in list(self._open.values())), default=inf)
+                # One that was removed is waited for all the same: bodies that are soon over would ring each time.
+                if self._next <= now:
+                    self._next = inf  # first: whoever adds from here on rings
+                    self._next = min((at for at, _ in list(self._open.values())), default=inf)
                 if not self._stopped:
                     self._bell.wait(max(0.0, min(LONGEST, self._next - self._clock.monotonic())))
 

@@ -21,6 +21,7 @@ from ..policy import Effect
 from ..states import State
 from ..store import Alone, Tx, tasks, tools
 from .deadlines import PassingDeadlines
+from .relay import Relay
 
 if TYPE_CHECKING:
     from ..app.core import Core
@@ -52,6 +53,7 @@ class Running:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._starting = threading.Lock()
         self._deadlines: PassingDeadlines | None = None
+        self.relay = Relay(core.threads)
 
     def look(self, task_ids: Sequence[str], ns: str) -> list[Begun]:
         """How these tasks stand, and what to run them with; in their order.
@@ -135,7 +137,7 @@ class Running:
             else:
                 ended(answer, None)
         else:
-            Handover(steps, wiring, self._deadlines_of(), ended).begin()
+            Handover(steps, wiring, self._deadlines_of(), self.relay.add, ended).begin()
 
     def _ended(
         self, begun: Begun, wiring: Wiring, over: Over, answer: Any, error: BaseException | None
