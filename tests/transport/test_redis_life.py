@@ -14,6 +14,9 @@ from ax_core.ports import Job
 from ax_core.testing.transport import Peer
 from ax_core.testing.transport.bench import Ear, eventually, ids, jobs, take
 from ax_core.transport import open_transport
+from ax_core.transport.redis.intake import Intake
+from support.aside import Aside
+from support.ledger import until
 from support.servers.redis import Redis
 
 
@@ -117,6 +120,43 @@ def test_a_hundred_thousand_jobs_leave_nothing_behind(redis_url: str, client: An
     assert (client.xlen(stream), longest) == (1, 1)
     assert client.memory_usage(stream) < 100_000
     assert client.xlen(stream.replace("queue:default:1", "reply:client")) <= 1100
+    transport.close()
+
+
+def test_a_worker_that_keeps_up_asks_once_per_job(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It blocks at once where the last read left nothing behind; where much is there it looks, in order."""
+    transport = open_transport(redis_url)
+    source = transport.source("w", ["default"])
+    asked: list[str] = []
+    once = Intake._block
+
+    def block(self: Any, *given: Any) -> list[Any]:
+        asked.append("block")
+        return once(self, *given)
+
+    def look(self: Any, *given: Any) -> list[Any]:
+        asked.append("look")
+        return taken(self, *given)
+
+    taken = Intake._take
+    monkeypatch.setattr(Intake, "_block", block)
+    monkeypatch.setattr(Intake, "_take", look)
+    first = Aside(lambda: source.fetch(8, 20.0))
+    assert until(lambda: asked == ["look", "block"])
+    assert transport.publish([Job("first", "default")])
+    assert [each.job.task_id for each in first.result()] == ["first"]
+    asked.clear()
+    for number in range(3):
+        assert transport.publish([Job(f"t{number}", "default")])
+        assert [each.job.task_id for each in source.fetch(8, 5.0)] == [f"t{number}"]
+    assert asked == ["block", "block", "block"]
+    asked.clear()
+    assert transport.publish([Job(f"m{number}", "default") for number in range(20)])
+    found: list[str] = []
+    while len(found) < 20:
+        found += [each.job.task_id for each in source.fetch(8, 5.0)]
+    assert found == [f"m{number}" for number in range(20)]
+    assert asked == ["block", "look", "look", "look"]
     transport.close()
 
 

@@ -24,6 +24,7 @@ class Intake:
         self._link, self._consumer, self._queues = link, consumer, list(queues)
         self.wire = link.wire(BLOCK)
         self._looks = 0
+        self._emptied = False
 
     def next(self, limit: int, wait: float) -> list[Any]:
         """Entries (stream, id, fields): what is there, up to the limit; else what comes in time, maybe a few more.
@@ -32,6 +33,10 @@ class Intake:
             TransportError: the server is away, or refuses.
         """
         streams = self._in_order()
+        # After a read that blocked and left nothing behind a look would find nothing either.
+        emptied, self._emptied = self._emptied, False
+        if emptied and wait > 0:
+            return self._block(streams, limit, wait)
         taken = self._take(streams, limit)
         return self._block(streams, limit, wait) if not taken and wait > 0 else taken
 
@@ -64,6 +69,7 @@ class Intake:
         if isinstance(got, Refused) and any(gone in str(got) for gone in ("NOGROUP", "UNBLOCKED")):
             return []  # it was lost while this read waited for it; the next look makes it anew
         self._agreed([got])
+        self._emptied = all(len(entries) < most for _, entries in got or ())
         return [(stream, *entry) for stream, entries in got or () for entry in entries]
 
     def _ask(self, command: Command) -> Any:
