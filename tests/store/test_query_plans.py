@@ -14,6 +14,7 @@ import pytest
 from ax_core import AX, AXError, RunState, State
 from ax_core.store import queries
 from ax_core.store.dialects import Dialect
+from ax_core.store.ready import ready
 from ax_core.store.tx import Tx
 from support.fresh import beat, fresh, tick
 
@@ -203,6 +204,23 @@ def test_a_tree_is_found_by_its_run_and_its_root(ax: AX, asked: Asked) -> None:
     steps = [step for sql in asked.sql for step in asked.plan(ax, sql)]
     assert "SEARCH ax_task USING INDEX ix_task_run (run_id=?)" in steps
     assert "SEARCH ax_run USING INDEX ix_run_root (root_id=?)" in steps
+
+
+@pytest.mark.parametrize("ns", [None, "default"])
+def test_what_is_ready_is_read_in_the_order_of_its_index(ax: AX, asked: Asked, ns: str | None) -> None:
+    """No more than is asked for, whatever stands in all namespaces; a queue of a million is gone through once."""
+    ax.call("look", {"x": 1})
+    ax._core.db.write(lambda tx: tx.run("UPDATE ax_task SET state = 'QUEUED'"))
+    asked.sql.clear()
+    assert (
+        len(ax._core.db.read(lambda tx: ready(tx, ax._core.clock.now(), 10, after="", before=1 << 60, ns=ns)))
+        == 1
+    )
+    plans = [asked.plan(ax, sql) for sql in asked.sql if "state = :state" in sql]
+    assert len(plans) == (1 if ns else 2)
+    for (step,) in plans:
+        assert step.startswith("SEARCH ax_task USING")
+        assert "ix_task_state (state=? AND ns" in step
 
 
 def test_a_beat_does_not_look_at_what_has_ended(ax: AX, asked: Asked) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from llama_index.core.agent.workflow import FunctionAgent, ToolCallResult
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.tools import FunctionTool
-from llama_index.core.workflow import Context
+from llama_index.core.workflow import Context, StopEvent
 
 from ax_adapters.llama_index import ApprovalRequired, wrap_tools
 from ax_core import AX, Policy, current, faults
@@ -73,6 +73,8 @@ async def _converse(spec: Spec) -> dict[str, Any]:
         handler = made.run("go", ctx=Context(made), memory=memory)
     answers: dict[str, list[str]] = {}
     async for event in handler.stream_events():
+        if isinstance(event, StopEvent):  # a context that has come to its end cannot be resumed, only begun anew
+            break
         moment.passed("save.before")
         _save(handler.ctx, kept)
         moment.passed("save.after")

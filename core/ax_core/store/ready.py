@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ..clock import Micros
@@ -26,22 +26,36 @@ def ready(
 ) -> list[Ready]:
     """Queued, or their retry is due, and no attempt is open that must end first; oldest first.
 
+    Each state of each namespace is read in the order of its index, so that no more is looked at than is asked for.
+
     Args:
         after: behind this id.
         before: only those that were submitted until then.
         ns: only those of one namespace.
     """
-    only, params = "", {"now": now, "limit": limit, "after": after}
-    for name, condition, value in (("before", "created_at <=", before), ("ns", "ns =", ns)):
-        if value is not None:
-            only += f" AND {condition} :{name}"
-            params[name] = value
-    sql = (
-        f"SELECT {columns(Ready)} FROM ax_task WHERE state IN ('QUEUED', 'RETRY_WAIT') AND state <> 'SUCCESS' "
-        f"AND (due_at IS NULL OR due_at <= :now) AND (attempt_open = 0 OR effect = 'read') AND id > :after{only} "
-        "ORDER BY id LIMIT :limit"
-    )
-    return [Ready(*row) for row in tx.all(sql, **params)]
+    only = "" if before is None else " AND created_at <= :before"
+    given = {"now": now, "limit": limit, "after": after, **({} if before is None else {"before": before})}
+    found = [
+        Ready(*row)
+        for state in ("QUEUED", "RETRY_WAIT")
+        for each in ([ns] if ns is not None else _namespaces(tx, state))
+        for row in tx.all(f"{_READY}{only} ORDER BY id LIMIT :limit", state=state, ns=each, **given)
+    ]
+    return sorted(found)[:limit]
+
+
+def _namespaces(tx: Tx, state: str) -> Iterator[str]:
+    """Those that have tasks in a state, found by going from each to the next."""
+    ns = ""
+    while (ns := tx.one(_NEXT_NS, state=state, ns=ns)[0]) is not None:
+        yield ns
+
+
+_READY = (
+    f"SELECT {columns(Ready)} FROM ax_task WHERE state = :state AND state <> 'SUCCESS' AND ns = :ns AND id > :after "
+    "AND (due_at IS NULL OR due_at <= :now) AND (attempt_open = 0 OR effect = 'read')"
+)
+_NEXT_NS = "SELECT MIN(ns) FROM ax_task WHERE state = :state AND state <> 'SUCCESS' AND ns > :ns"
 
 
 class Search:
