@@ -73,7 +73,8 @@ async def _converse(spec: Spec) -> dict[str, Any]:
         handler = made.run("go", ctx=Context(made), memory=memory)
     answers: dict[str, list[str]] = {}
     async for event in handler.stream_events():
-        if isinstance(event, StopEvent):  # a context that has come to its end cannot be resumed, only begun anew
+        # A context that has come to its end cannot be resumed, only begun anew.
+        if isinstance(event, StopEvent):
             break
         moment.passed("save.before")
         _save(handler.ctx, kept)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +88,26 @@ def test_the_thread_is_free_while_another_leads_the_commit(side: Side, timeout: 
     side.held[0].release()
     assert until(lambda: side.over == ["SUCCESS"])
     assert side.ax.get(task_id).state == "SUCCESS"
+
+
+def test_no_thread_waits_for_the_body_of_an_async_tool(side: Side) -> None:
+    """A hundred that wait for their network cost one event loop."""
+    go: list[Callable[[], None]] = []
+
+    async def wait(x: int) -> int:
+        going = asyncio.Event()
+        go.append(partial(asyncio.get_running_loop().call_soon_threadsafe, going.set))
+        await going.wait()
+        return x
+
+    side.ax.register(wait, name="wait", policy={"effect": "read", "where": "worker"})
+    ids = [side.see("wait") for _ in range(100)]
+    assert until(lambda: len(go) == 100)
+    assert side.over == []
+    for each in go:
+        each()
+    assert until(lambda: side.over == ["SUCCESS"] * 100)
+    assert {side.ax.get(task_id).state for task_id in ids} == {"SUCCESS"}
 
 
 def test_a_deadline_that_passes_while_the_end_is_committed_comes_too_late(side: Side) -> None:

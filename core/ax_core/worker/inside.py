@@ -48,7 +48,7 @@ def main(fd: int, *program: Any) -> None:
         wire.send("failed", why=str(error))
         sys.exit(2)
     running = Running(core)
-    with living(made, ax, running.on_loop) as resources:
+    with living(made, ax, running.loop.run) as resources:
         Inside(core, wire, resources).serve()
     ax.close(drain=0.0)
 

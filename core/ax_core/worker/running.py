@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,6 +21,7 @@ from ..states import State
 from ..store import Alone, Tx, tasks, tools
 from .deadlines import PassingDeadlines
 from .relay import Relay
+from .tool_loop import ToolLoop
 
 if TYPE_CHECKING:
     from ..app.core import Core
@@ -44,16 +44,20 @@ class Begun:
 class Running:
     """Runs stored tasks: those of plain tools on the thread that asks, those of async tools on one event loop.
 
+    Attributes:
+        relay: the threads that what follows a wait runs on.
+        loop: that of the async tools.
+
     Args:
         queues: those of tools that go by other queues are left to others; None: whatever is asked for.
     """
 
     def __init__(self, core: Core, cells: Cells | None = None, queues: Collection[str] | None = None) -> None:
         self.core, self._cells, self._queues = core, cells, queues
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._starting = threading.Lock()
         self._deadlines: PassingDeadlines | None = None
         self.relay = Relay(core.threads)
+        self.loop = ToolLoop(core.threads, self.relay)
 
     def look(self, task_ids: Sequence[str], ns: str) -> list[Begun]:
         """How these tasks stand, and what to run them with; in their order.
@@ -130,12 +134,7 @@ class Running:
         steps = following(begun.seat, begun.runner, wiring, 0.0, detached=True, once=True)
         ended = partial(self._ended, begun, wiring, over)
         if begun.runner.is_async:
-            try:
-                answer = self.on_loop(acarry_out(steps, wiring))
-            except Exception as error:
-                ended(None, error)
-            else:
-                ended(answer, None)
+            self.loop.begin(acarry_out(steps, wiring), ended)
         else:
             Handover(steps, wiring, self._deadlines_of(), self.relay.add, ended).begin()
 
@@ -159,23 +158,11 @@ class Running:
         else:
             over(fresh, True)
 
-    def on_loop(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """Run a coroutine on the event loop of the async tools, and wait for it."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._its_loop()).result()
-
     def close(self) -> None:
         """Stop the event loop; what still runs on it is cut off."""
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
+        self.loop.stop()
         if self._deadlines is not None:
             self._deadlines.stop()
-
-    def _its_loop(self) -> asyncio.AbstractEventLoop:
-        with self._starting:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self.core.threads.spawn(self._loop.run_forever)
-            return self._loop
 
     def _deadlines_of(self) -> PassingDeadlines:
         with self._starting:

@@ -88,7 +88,7 @@ class Worker:
         for warning in core.post.transport.check():
             log.warning("%s", warning)
         try:
-            with living(self._lifespan, self._ax, self._running.on_loop) as resources:
+            with living(self._lifespan, self._ax, self._running.loop.run) as resources:
                 core.resources.update(resources)
                 self._work(limiter)
         finally:
