@@ -182,10 +182,11 @@ def test_a_claim_that_fails_takes_no_other_with_it(
     side, ax, ids = queued
     real = running.claim_seen
 
-    def odd(tx: Any, row: Any, *rest: Any) -> Any:
-        if row.id == ids[1]:
+    def odd(tx: Any, seen: Any, *rest: Any) -> Any:
+        found = real(tx, seen, *rest)
+        if ids[1] in [row.id for row, _, _ in seen]:
             raise RuntimeError("this one only")
-        return real(tx, row, *rest)
+        return found
 
     monkeypatch.setattr(running, "claim_seen", odd)
     begun = side.claim(side.look(ids, "default"), "default")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from .. import approvals
@@ -19,6 +20,7 @@ from ..schema import Admitted
 from ..states import Reason, RunState, State
 from ..store import Op, Tx, runs, tasks, tools, transitions
 from ..store import approvals as questions
+from ..store.transitions import Transition
 from .call import Submission
 from .repeat import guarded
 from .seat import Seat
@@ -116,19 +118,52 @@ def claim(
 
 
 def claim_seen(
-    tx: Tx, row: TaskRow, tool: Tool[..., Any], wiring: Wiring, timeout: int | None, paused: bool
-) -> Seat:
-    """Claim a task as it was read a moment ago, if it is ready; the claim is refused if it was moved since."""
-    if row.state not in CLAIMABLE:
-        return Seat(row, how="attached")
-    return claim_row(tx, row, tool, wiring, wiring.clock.now(), timeout, "attached", paused)
+    tx: Tx,
+    seen: Sequence[tuple[TaskRow, Tool[..., Any], int | None]],
+    wiring: Wiring,
+    paused: Collection[str],
+) -> list[Seat]:
+    """Claim tasks as they were read a moment ago, those that are ready; one that was moved since is refused.
+
+    Args:
+        seen: each with its tool and the limit of its body.
+        paused: tools that are.
+    """
+    now, how = wiring.clock.now(), "attached"
+    looked_at = [
+        (row, _gates(tx, row, tool, wiring, now, timeout, how, row.tool in paused))
+        if row.state in CLAIMABLE
+        else (row, Seat(row, how=how))
+        for row, tool, timeout in seen
+    ]
+    claims = [(row, step) for row, step in looked_at if not isinstance(step, Seat)]
+    moved = iter(tasks.move_each(tx, claims, now, wiring.owner, wiring.tell())) if claims else iter(())
+    return [
+        found if isinstance(found, Seat) else _claimed(tx, row, next(moved), how) for row, found in looked_at
+    ]
 
 
 def claim_row(
+    tx: Tx, row: TaskRow, tool: Tool[..., Any], wiring: Wiring, now: int, timeout: int | None, how: str
+) -> Seat:
+    """The gates before every attempt but the first, then the guarded claim."""
+    step = _gates(tx, row, tool, wiring, now, timeout, how)
+    if isinstance(step, Seat):
+        return step
+    return _claimed(tx, row, tasks.move(tx, row, step, now, wiring.owner, wiring.tell()), how)
+
+
+def _claimed(tx: Tx, row: TaskRow, moved: TaskRow | None, how: str) -> Seat:
+    if moved is None:
+        return Seat(tasks.get(tx, row.id) or row, how=how)
+    return Seat(moved, claimed=True, how=how)
+
+
+def _gates(
     tx: Tx, row: TaskRow, tool: Tool[..., Any], wiring: Wiring, now: int, timeout: int | None, how: str,
     paused: bool | None = None,
-) -> Seat:  # fmt: skip
-    """The gates before every attempt but the first, then the guarded claim.
+) -> Seat | Transition:  # fmt: skip
+    """Why a task is not to be claimed, or how.
 
     Args:
         paused: whether its tool is, if that was looked up in this transaction.
@@ -158,11 +193,7 @@ def claim_row(
         return Seat(row, how=how, refusal=refused)
     deadline = earliest(None if timeout is None else now + timeout, line)
     verb = "claim_beside" if row.attempt > 0 and row.attempt_open else "claim"
-    step = transitions.claim(row, wiring.owner, now, wiring.lease, deadline, verb, **_changed(row, tool))
-    moved = tasks.move(tx, row, step, now, wiring.owner, wiring.tell())
-    if moved is None:
-        return Seat(tasks.get(tx, row.id) or row, how=how)
-    return Seat(moved, claimed=True, how=how)
+    return transitions.claim(row, wiring.owner, now, wiring.lease, deadline, verb, **_changed(row, tool))
 
 
 def earliest(deadline: int | None, line: list[RunRow]) -> int | None:

@@ -80,32 +80,68 @@ def move(
 
     Returns the row after the move, or None: somebody else moved it first. ``told`` hears of it after the commit.
     """
-    target = row.state if transition.target is None else str(transition.target)
-    assert transition.target is None or may(row.state, target), f"{row.state} -> {target} ({transition.verb})"
     while True:
-        step = audit.entry(
-            row.id,
-            row.audit_seq + 1,
-            row.audit_head,
-            now,
-            transition.verb,
-            row.state,
-            target,
-            actor,
-            transition.detail,
-        )
-        changes = {**transition.changes, "state": target, "audit_seq": step.seq, "audit_head": step.hash}
-        guard = (row.id, row.state, row.fence, row.audit_seq)
-        if tx.change(_update(tuple(changes)), (*changes.values(), *guard), step, audit.unstored(row)):
-            row = row.but(**changes)
-            if told is not None:
-                tx.then(partial(told, row))
-            return row
+        changes, values, entry = _step(row, transition, now, actor)
+        if tx.change(_update(tuple(changes)), values, entry, audit.unstored(row)):
+            return _moved(tx, row, changes, told)
         # Either it was moved, or only its audit grew (a cancel request, say): look which.
         fresh = get(tx, row.id)
         if fresh is None or fresh.state != row.state or fresh.fence != row.fence:
             return None
         row = fresh
+
+
+def move_each(
+    tx: Tx,
+    moves: Sequence[tuple[TaskRow, Transition]],
+    now: Micros,
+    actor: str,
+    told: Callable[[TaskRow], None] | None = None,
+) -> list[TaskRow | None]:
+    """:func:`move` for several tasks that change in the same columns, in one round trip where the database has that."""
+    steps = [_step(row, transition, now, actor) for row, transition in moves]
+    texts = {_update(tuple(changes)) for changes, _, _ in steps}
+    alike = len(texts) == 1 and not any(audit.unstored(row) for row, _ in moves)
+    done = (
+        tx.change_each(texts.pop(), [(values, entry) for _, values, entry in steps])
+        if alike
+        else [False] * len(moves)
+    )
+    moved: list[TaskRow | None] = []
+    for did, (row, transition), (changes, _, _) in zip(done, moves, steps, strict=True):
+        if did:
+            moved.append(_moved(tx, row, changes, told))
+        else:  # somebody was there, or only its audit grew
+            moved.append(move(tx, row, transition, now, actor, told))
+    return moved
+
+
+def _step(
+    row: TaskRow, transition: Transition, now: Micros, actor: str
+) -> tuple[dict[str, Any], tuple[Any, ...], AuditRow]:
+    """What changes, the values of the guarded UPDATE, and the entry in the audit."""
+    target = row.state if transition.target is None else str(transition.target)
+    assert transition.target is None or may(row.state, target), f"{row.state} -> {target} ({transition.verb})"
+    entry = audit.entry(
+        row.id,
+        row.audit_seq + 1,
+        row.audit_head,
+        now,
+        transition.verb,
+        row.state,
+        target,
+        actor,
+        transition.detail,
+    )
+    changes = {**transition.changes, "state": target, "audit_seq": entry.seq, "audit_head": entry.hash}
+    return changes, (*changes.values(), row.id, row.state, row.fence, row.audit_seq), entry
+
+
+def _moved(tx: Tx, row: TaskRow, changes: dict[str, Any], told: Callable[[TaskRow], None] | None) -> TaskRow:
+    row = row.but(**changes)
+    if told is not None:
+        tx.then(partial(told, row))
+    return row
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Protocol, TypeVar
 
@@ -100,6 +100,10 @@ class Tx:
             self.insert_new("ax_audit", first)
         self.insert("ax_audit", entry)
         return True
+
+    def change_each(self, sql: str, changes: Sequence[tuple[tuple[Any, ...], tuple[Any, ...]]]) -> list[bool]:
+        """:meth:`change` for several tasks: the values and the entry of each."""
+        return [self.change(sql, values, entry) for values, entry in changes]
 
     def add(self, row: tuple[Any, ...], entry: tuple[Any, ...]) -> None:
         """Insert a task, and the first entry of its audit."""

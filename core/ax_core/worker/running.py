@@ -105,10 +105,10 @@ class Running:
         def op(tx: Tx) -> list[Seat]:
             paused = tools.all_paused(tx, wiring.ns)
             # In the order of their ids, as everybody locks several rows.
-            seats = {
-                row.id: claim_seen(tx, row, runner.tool, wiring, runner.timeout, row.tool in paused)
-                for row, runner in sorted(ready, key=lambda each: each[0].id)
-            }
+            seen = [(row, runner.tool, runner.timeout) for row, runner in sorted(ready, key=_by_id)]
+            seats = dict(
+                zip([row.id for row, _, _ in seen], claim_seen(tx, seen, wiring, paused), strict=True)
+            )
             return [seats[row.id] for row, _ in ready]
 
         if not ready:
@@ -177,6 +177,10 @@ class Running:
         self.core.hooks.log_once(
             f"tool {row.tool!r} {why}: its tasks wait for a process that runs it (first seen: task {row.id})"
         )
+
+
+def _by_id(ready: tuple[TaskRow, Runner]) -> str:
+    return ready[0].id
 
 
 def _cut(runner: Runner, row: TaskRow) -> None:

@@ -26,6 +26,11 @@ class NumberedCursor(psycopg.RawCursor[Any]):
         super().execute(query, params, **how)
         return self
 
+    def executemany(self, query: Any, params_seq: Any, **how: Any) -> None:
+        query, names = numbered(query)
+        assert names is None, "values that go together come in their order"
+        super().executemany(query, params_seq, **how)
+
 
 @cache
 def numbered(sql: str) -> Marked:

@@ -80,6 +80,17 @@ class Postgres(ServerDialect):
     def inserting_unless(self, table: str, width: int, exists: str, durable: bool) -> str:
         return self.insert_unless(table, width, exists) + ("" if durable else f" AND {_LAZILY}")
 
+    @property
+    def streams(self) -> bool:  # type: ignore[override]
+        return self._prepares  # it prepares what it sends like this, whatever it was told
+
+    def stream(self, cursor: Any, sql: str, values: Sequence[tuple[Any, ...]]) -> list[int]:
+        cursor.executemany(sql, values, returning=True)
+        rows = [cursor.rowcount]
+        while cursor.nextset():
+            rows.append(cursor.rowcount)
+        return rows
+
     def connect(self, args: Sequence[Any], given: dict[str, Any]) -> Any:
         import psycopg
 

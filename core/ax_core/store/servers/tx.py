@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..tx import Cursor, Tx
@@ -58,6 +59,22 @@ class ServerTx(Tx):
         return self._joined(
             joined, values + (() if first is None else first[:]) + entry[:], Proof("ax_audit", entry[:])
         )
+
+    def change_each(self, sql: str, changes: Sequence[tuple[tuple[Any, ...], tuple[Any, ...]]]) -> list[bool]:
+        joined = self.dialect.changing(sql, False) if len(changes) > 1 else None
+        if joined is None or not self.dialect.streams:
+            return super().change_each(sql, changes)
+        self._begin()
+        done = [
+            rows == 1
+            for rows in self.dialect.stream(
+                self._cursor, joined, [values + entry[:] for values, entry in changes]
+            )
+        ]
+        for did, (_, entry) in zip(done, changes, strict=True):
+            if did:
+                self.wrote, self.proof = True, Proof("ax_audit", entry[:])
+        return done
 
     def add(self, row: tuple[Any, ...], entry: tuple[Any, ...]) -> None:
         joined = self.dialect.adding(len(row), len(entry), self._durable)
