@@ -187,7 +187,8 @@ def _gates(
         detail = {"was": row.tool_version, "is": tool.version}
         step = transitions.quarantine("policy_changed", Reason.POLICY_CHANGED, now, detail)
         return Seat(tasks.move(tx, row, step, now, wiring.owner, wiring.tell()) or row, how=how)
-    line = runs.line(tx, row.run_id) if row.run_id != row.id else []
+    # A call of no run has one only once it was rolled back, of which a first attempt asks nothing.
+    line = runs.line(tx, row.run_id) if row.run_id != row.id or row.attempt > 0 else []
     # The first attempt was reserved when it was submitted.
     if row.attempt > 0 and row.origin != ORIGIN and (refused := reserve(tx, line, now)) is not None:
         return Seat(row, how=how, refusal=refused)
