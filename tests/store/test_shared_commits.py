@@ -13,18 +13,7 @@ import pytest
 from ax_core import StoreError
 from ax_core.store.tx import Tx
 from support.aside import Aside
-from support.ledger import Ledger, putting, until
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    return Ledger(tmp_path / "ledger.db")
-
-
-def refusing(tx: Tx) -> None:
-    """Writes, and then thinks better of it."""
-    tx.run("INSERT INTO entry VALUES (99)")
-    raise ValueError("no")
+from support.ledger import Ledger, putting, refusing, until
 
 
 def nonsense(tx: Tx) -> None:
@@ -243,56 +232,6 @@ def test_one_durable_operation_makes_the_shared_commit_durable(ledger: Ledger) -
     for call in waiting:
         call.result()
     assert levels == [2]
-
-
-async def test_a_coroutine_never_leads_on_its_loop(ledger: Ledger) -> None:
-    where: list[int] = []
-    await ledger.arun(lambda tx: where.append(threading.get_ident()))
-    assert where != [threading.get_ident()]
-    assert ledger.free or until(lambda: ledger.free)
-
-
-async def test_the_operation_of_a_cancelled_coroutine_still_completes(ledger: Ledger) -> None:
-    with ledger.held_up():
-        waiting = asyncio.ensure_future(ledger.aput(1))
-        await asyncio.to_thread(ledger.stands, 2)
-        waiting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
-    assert await asyncio.to_thread(ledger.becomes, [0, 1])
-
-
-def test_the_operation_of_a_closed_loop_still_completes_and_holds_nobody_up(ledger: Ledger) -> None:
-    async def leave() -> None:
-        loop.create_task(ledger.aput(1))
-        await asyncio.sleep(0)
-
-    with ledger.held_up():
-        loop = asyncio.new_event_loop()
-        loop.run_until_complete(leave())
-        ledger.stands(2)
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
-        loop.run_until_complete(asyncio.sleep(0))
-        loop.close()
-        other = Aside(lambda: ledger.put(2))
-        ledger.stands(3)
-    assert other.result() == 4
-    assert ledger.entries() == [0, 1, 2]
-
-
-async def test_an_error_that_nobody_waits_for_is_not_complained_about(ledger: Ledger) -> None:
-    complaints: list[dict[str, Any]] = []
-    asyncio.get_running_loop().set_exception_handler(lambda loop, what: complaints.append(what))
-    with ledger.held_up():
-        waiting = asyncio.ensure_future(ledger.arun(refusing))
-        await asyncio.to_thread(ledger.stands, 2)
-        waiting.cancel()
-        await asyncio.wait({waiting})
-        del waiting
-    assert await asyncio.to_thread(until, lambda: ledger.free)
-    await asyncio.sleep(0)
-    assert complaints == []
 
 
 def test_who_has_the_lead_to_itself_keeps_everybody_waiting_until_it_is_released(ledger: Ledger) -> None:

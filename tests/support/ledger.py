@@ -180,6 +180,12 @@ def putting(n: int) -> Op[int]:
     return op
 
 
+def refusing(tx: Tx) -> None:
+    """Writes, and then thinks better of it."""
+    tx.run("INSERT INTO entry VALUES (99)")
+    raise ValueError("no")
+
+
 def until(true: Callable[[], Any], seconds: float = PATIENCE) -> bool:
     """Whether something comes true in time, for what tells nobody when it does."""
     give_up, pause = time.monotonic() + seconds, 0.001

@@ -51,6 +51,12 @@ class Side:
         self.running._deadlines = self.deadlines  # type: ignore[assignment]
         self.over: list[str] = []
         self.held: list[Exclusive] = []
+        ax.register(
+            lambda x: x,
+            name="look",
+            schema={"properties": {"x": {}}},
+            policy={"effect": "read", "where": "worker"},
+        )
 
     def see(self, tool: str) -> str:
         """Run a task here as far as this thread goes; its id."""
@@ -156,12 +162,6 @@ def test_a_leader_that_was_interrupted_may_tell_twice_and_the_task_ends_once(
 
     monkeypatch.setattr(side.ax._core.db, "write_later", later)
     monkeypatch.setattr(side.running.relay, "add", went_on.append)
-    side.ax.register(
-        lambda x: x,
-        name="look",
-        schema={"properties": {"x": {}}},
-        policy={"effect": "read", "where": "worker"},
-    )
     side.see("look")
     assert side.over == []
     for tell, result in told * 2:
@@ -178,12 +178,6 @@ def test_what_the_store_refuses_is_kept_and_said(side: Side, monkeypatch: pytest
         tell(None, StoreError("away"))
 
     monkeypatch.setattr(side.ax._core.db, "write_later", later)
-    side.ax.register(
-        lambda x: x,
-        name="look",
-        schema={"properties": {"x": {}}},
-        policy={"effect": "read", "where": "worker"},
-    )
     side.see("look")
     assert side.over == ["RUNNING"]
     assert len(side.ax._core.live.unrecorded) == 1

@@ -137,7 +137,7 @@ def claim_seen(
         for row, tool, timeout in seen
     ]
     claims = [(row, step) for row, step in looked_at if not isinstance(step, Seat)]
-    moved = iter(tasks.move_each(tx, claims, now, wiring.owner, wiring.tell())) if claims else iter(())
+    moved = iter(tasks.move_each(tx, claims, now, wiring.owner, wiring.tell()))
     return [
         found if isinstance(found, Seat) else _claimed(tx, row, next(moved), how) for row, found in looked_at
     ]

@@ -44,22 +44,13 @@ class Waiter:
     def __exit__(self, *_: object) -> None:
         self._home.remove(self._task_id, self)
 
-    def wake(self) -> None:
-        """Something moved."""
-        _wake((self,))
-
-    def ring(self) -> asyncio.AbstractEventLoop | None:
-        """Wake a thread; or the loop, on which :meth:`rise` is to be called."""
-        if self._event is not None:
-            return self._loop
+    def ring(self) -> tuple[asyncio.AbstractEventLoop, asyncio.Event] | None:
+        """Something moved: wake a thread, or say which event is to be set on which loop."""
+        if self._loop is not None and self._event is not None:
+            return self._loop, self._event
         if self._bell.empty():  # once too often does no harm
             self._bell.put(None)
         return None
-
-    def rise(self) -> None:
-        """:meth:`wake`, on its loop."""
-        if self._event is not None:
-            self._event.set()
 
     def wait(self, at_most: float | None) -> None:
         """Block until something moved, or it is time to look again."""
@@ -156,17 +147,18 @@ def told(waiters: Waiters, db: Store, task_ids: Sequence[str]) -> None:
 
 
 def _wake(waiters: Iterable[Waiter]) -> None:
-    loops: dict[asyncio.AbstractEventLoop, list[Waiter]] = {}
+    loops: dict[asyncio.AbstractEventLoop, list[asyncio.Event]] = {}
     for waiter in tuple(waiters):
-        if (loop := waiter.ring()) is not None:
-            loops.setdefault(loop, []).append(waiter)
-    for loop, its in loops.items():
+        if (on := waiter.ring()) is not None:
+            loop, event = on
+            loops.setdefault(loop, []).append(event)
+    for loop, events in loops.items():
         try:
-            loop.call_soon_threadsafe(_rise, its)
+            loop.call_soon_threadsafe(_set, events)
         except RuntimeError:  # it is closed
             pass
 
 
-def _rise(waiters: list[Waiter]) -> None:
-    for waiter in waiters:
-        waiter.rise()
+def _set(events: list[asyncio.Event]) -> None:
+    for event in events:
+        event.set()

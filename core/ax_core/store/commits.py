@@ -17,9 +17,9 @@ from typing import Any, TypeVar, cast
 from .. import faults
 from ..threads import Threads
 from .dialects import PAGE, Dialect
-from .line import Exclusive, Item, Line, Told
+from .line import Exclusive, Item, Line
 from .turn import begin
-from .tx import Op, Tx
+from .tx import Op, Told, Tx
 
 T = TypeVar("T")
 BATCH = 64

@@ -14,10 +14,9 @@ from . import forks, migrate
 from .commits import Commits
 from .dialects import Dialect, sqlite_path
 from .held import Held
-from .line import Told
 from .reads import Reads
 from .store import Store
-from .tx import Op
+from .tx import Op, Told
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

@@ -16,9 +16,8 @@ from functools import partial
 from typing import Any
 
 from ..threads import Threads
-from .tx import Op, Tx
+from .tx import Op, Told, Tx
 
-Told = Callable[[Any, "BaseException | None"], None]
 Helper = list[bool]
 """The name under which a helper thread leads. Whoever empties it is that helper, so there is only one."""
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ..clock import Clock
 from ..threads import Threads
-from .line import Told
-from .tx import Op, Tx
+from .tx import Op, Told, Tx
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine

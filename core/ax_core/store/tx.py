@@ -10,6 +10,9 @@ T = TypeVar("T")
 Op = Callable[["Tx"], T]
 """A store operation: it may run again from the start if its commit failed, so it touches nothing but the Tx."""
 
+Told = Callable[[Any, BaseException | None], None]
+"""Whoever gets the result of an operation, or its error."""
+
 
 class Alone:
     """A store operation of one statement, for a database where a transaction around it would cost round trips.

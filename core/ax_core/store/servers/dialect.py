@@ -23,12 +23,10 @@ class ServerDialect:
         name: as Alembic and SQLAlchemy call it.
         advice: (sign in the error's code or text, what to say and do), the first that fits.
         joins: a task and its audit can be written by one statement, and one statement needs no transaction around it.
-        streams: many times the same statement, each with values of its own, are one round trip.
         pooled: a proxy stands between that lends each transaction a connection of the server. See :meth:`notice`.
     """
 
     joins = False
-    streams = False
     pooled = False
     name: str
     oldest: str
@@ -75,9 +73,9 @@ class ServerDialect:
         """:meth:`insert_unless` as a statement outside a transaction; None: there is no such."""
         return None
 
-    def stream(self, cursor: Any, sql: str, values: Sequence[tuple[Any, ...]]) -> list[int]:
-        """Execute a statement once with each of these values; the number of rows of each."""
-        raise NotImplementedError
+    def stream(self, cursor: Any, sql: str, values: Sequence[tuple[Any, ...]]) -> list[int] | None:
+        """Execute a statement with each of these values, in one round trip; the rows of each. None: it cannot."""
+        return None
 
     # -- connections -----------------------------------------------------------------------------------------
 

@@ -80,11 +80,9 @@ class Postgres(ServerDialect):
     def inserting_unless(self, table: str, width: int, exists: str, durable: bool) -> str:
         return self.insert_unless(table, width, exists) + ("" if durable else f" AND {_LAZILY}")
 
-    @property
-    def streams(self) -> bool:  # type: ignore[override]
-        return self._prepares  # it prepares what it sends like this, whatever it was told
-
-    def stream(self, cursor: Any, sql: str, values: Sequence[tuple[Any, ...]]) -> list[int]:
+    def stream(self, cursor: Any, sql: str, values: Sequence[tuple[Any, ...]]) -> list[int] | None:
+        if not self._prepares:  # psycopg prepares what it sends like this, whatever it was told
+            return None
         cursor.executemany(sql, values, returning=True)
         rows = [cursor.rowcount]
         while cursor.nextset():

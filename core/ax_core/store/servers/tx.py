@@ -61,16 +61,13 @@ class ServerTx(Tx):
         )
 
     def change_each(self, sql: str, changes: Sequence[tuple[tuple[Any, ...], tuple[Any, ...]]]) -> list[bool]:
-        joined = self.dialect.changing(sql, False) if len(changes) > 1 else None
-        if joined is None or not self.dialect.streams:
+        rows = None
+        if len(changes) > 1 and (joined := self.dialect.changing(sql, False)) is not None:
+            self._begin()
+            rows = self.dialect.stream(self._cursor, joined, [values + entry[:] for values, entry in changes])
+        if rows is None:
             return super().change_each(sql, changes)
-        self._begin()
-        done = [
-            rows == 1
-            for rows in self.dialect.stream(
-                self._cursor, joined, [values + entry[:] for values, entry in changes]
-            )
-        ]
+        done = [count == 1 for count in rows]
         for did, (_, entry) in zip(done, changes, strict=True):
             if did:
                 self.wrote, self.proof = True, Proof("ax_audit", entry[:])

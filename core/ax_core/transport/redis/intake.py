@@ -35,9 +35,7 @@ class Intake:
         streams = self._in_order()
         # After a read that blocked and left nothing behind a look would find nothing either.
         emptied, self._emptied = self._emptied, False
-        if emptied and wait > 0:
-            return self._block(streams, limit, wait)
-        taken = self._take(streams, limit)
+        taken = [] if emptied and wait > 0 else self._take(streams, limit)
         return self._block(streams, limit, wait) if not taken and wait > 0 else taken
 
     def _take(self, streams: list[str], limit: int) -> list[Any]:
